@@ -1,0 +1,201 @@
+# Half-precision atomic adds: build, run, test. Plain `make` prints what there
+# is; the lines below that begin with `##` are that list.
+#
+# What can be set:
+#   BACKEND=auto|cuda|cpu   auto: cuda where nvcc and a GPU are, else cpu
+#   ARCH=sm_90              the GPU to compile for (default: this machine's)
+#   NVCC, NVCCFLAGS         the CUDA compiler       (BACKEND=cuda)
+#   CC, CFLAGS              the C compiler          (BACKEND=cpu)
+
+BACKEND ?= auto
+CFLAGS ?= -O2 -g
+NVCCFLAGS ?= -O3 -lineinfo
+
+# --- the lessons: lessonK is the K-th directory of lessons/ -------------------
+
+DIRS := $(sort $(wildcard lessons/v*_*))
+NAMES := $(notdir $(DIRS))
+NUMBERS := $(wordlist 1,$(words $(DIRS)),1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+LESSONS := $(addprefix lesson,$(NUMBERS))
+name_of = $(word $(1),$(NAMES))
+source_of = $(or $(wildcard lessons/$(1)/$(1).cu),tests/cpu/$(1).cu)
+
+# --- the backend --------------------------------------------------------------
+
+ifndef NVCC
+  NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) \
+            $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc))
+endif
+GPU := $(firstword $(wildcard /dev/nvidia0 /proc/driver/nvidia/version \
+         /usr/lib/wsl/lib/libcuda.so.1))
+
+ifeq ($(BACKEND),auto)
+  ifeq ($(NVCC),)
+    WHY := there is no nvcc here
+  else ifeq ($(GPU),)
+    WHY := there is no NVIDIA GPU here
+  else
+    WHY := nvcc and an NVIDIA GPU are here
+  endif
+  override BACKEND := $(if $(and $(NVCC),$(GPU)),cuda,cpu)
+else
+  WHY := as asked
+endif
+ifeq ($(filter $(BACKEND),cuda cpu),)
+  $(error BACKEND=$(BACKEND): choose auto, cuda or cpu)
+endif
+ifeq ($(BACKEND)$(NVCC),cuda)
+  $(error BACKEND=cuda: nvcc was not found; install the CUDA Toolkit, set NVCC or CUDA_HOME, or use BACKEND=cpu)
+endif
+
+CPU_FLAGS := -std=gnu11 -Wall -Wextra -pthread -ffp-contract=off \
+    -fno-strict-aliasing -fsanitize=alignment \
+    -fsanitize-undefined-trap-on-error -Werror=implicit-function-declaration \
+    -Werror=incompatible-pointer-types -Werror=int-conversion \
+    -Icommon/cpu -Icommon
+
+ifeq ($(BACKEND),cuda)
+  ARCH := $(or $(ARCH),$(if $(GPU),native,all-major))
+  COMPILE := $(NVCC) -arch=$(ARCH) $(NVCCFLAGS) -Icommon
+else
+  COMPILE := $(CC) $(CPU_FLAGS) $(CFLAGS)
+endif
+
+# A directory for each backend, compiler and set of flags, so that a change of
+# any of them builds anew and nothing stale is ever run.
+export BACKEND ARCH NVCC CC CFLAGS
+KEY := $(shell printf '%s' '$(subst ','\'',$(COMPILE))' | cksum | cut -d' ' -f1)
+BUILD := build/$(BACKEND)-$(KEY)
+COMMON := $(wildcard common/*.h common/$(BACKEND)/*)
+
+.DELETE_ON_ERROR:
+.SECONDEXPANSION:
+.DEFAULT_GOAL := help
+.PHONY: help all test bench bench-cpu experiments corrections plots listings \
+    quote clean backend known-arch build common docs exercises lessons results \
+    solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
+    $(NUMBERS:%=profile%)
+
+help:
+	@sed -n 's/^## //p' Makefile
+	@echo
+	@echo "lessons      $(foreach n,$(NUMBERS),$n $(call name_of,$n) )"
+	@echo "here         BACKEND=$(BACKEND) ($(WHY))"
+
+## lessonK      build lesson K and leave it in ./lessonK: make lesson1 && ./lesson1
+$(LESSONS): lesson%: $(BUILD)/$$(call name_of,$$*)
+	@ln -sf $< $@
+
+## all          build all lessons
+all: $(LESSONS)
+
+lesson%:
+	@echo "make $@: there is no lesson $*; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
+
+# --- building -----------------------------------------------------------------
+
+# The lessons, and the programs of tests/, which are asked for by their path.
+PROGRAMS := $(NAMES) $(basename $(notdir $(wildcard tests/cpu/*.cu)))
+
+backend:
+	@echo "BACKEND=$(BACKEND) ($(WHY))"
+
+# Names that nvcc takes for ARCH, checked before it is asked to compile.
+known-arch:
+	@case '$(ARCH)' in native|all|all-major|'') exit 0;; esac; \
+	[ -n '$(NVCC)' ] || exit 0; \
+	known=$$('$(NVCC)' --list-gpu-code | tr '\n' ' '); \
+	case " $$known " in *' $(ARCH) '*) ;; *) \
+	    echo "ARCH=$(ARCH): this toolkit knows $$known" >&2; exit 2;; esac
+
+ifeq ($(BACKEND),cuda)
+$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $$(call source_of,$$*) $(COMMON) | backend known-arch
+	@mkdir -p $(BUILD)
+	$(COMPILE) -o $@ $<
+else
+$(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk
+	@mkdir -p $(BUILD)
+	@awk -f common/cpu/launch.awk $< > $@
+
+RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
+
+$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $(RUNTIME) $(COMMON) | backend
+	@echo "$(CC) $(call source_of,$*)"
+	@$(COMPILE) -o $@ $< $(RUNTIME) -lm
+
+$(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
+	@mkdir -p $(BUILD)
+	@$(COMPILE) -c -o $@ $<
+endif
+
+# --- looking inside -----------------------------------------------------------
+
+INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
+
+## ptxK         show lesson K's atomics in PTX (ARCH=sm_90 or another)
+$(NUMBERS:%=ptx%): ptx%: known-arch
+	@sh tools/inside.sh ptx $(INSIDE_ARCH) $(call source_of,$(call name_of,$*))
+
+## sassK        show lesson K's atomics in machine code
+$(NUMBERS:%=sass%): sass%: known-arch
+	@sh tools/inside.sh sass $(INSIDE_ARCH) $(call source_of,$(call name_of,$*))
+
+# Only a GPU's lessons are measured; for others nothing is built in vain.
+on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
+
+## profileK     count lesson K's time and L2 atomic requests with Nsight Compute
+$(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
+	@sh tools/profile.sh ./lesson$*
+
+ptx% sass% profile%:
+	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
+
+# --- figures, pages, tests ----------------------------------------------------
+
+## bench        measure the lessons on this GPU, write results/, print the table
+bench: $(call on_gpu,$(LESSONS))
+	@BACKEND=$(BACKEND) sh tools/bench.sh $(LESSONS)
+
+## experiments  measure what the storm of lesson 5 depends on, on this GPU
+## corrections  show what holds in place of claims that no lesson tests
+experiments corrections: known-arch
+	@[ '$(BACKEND)' = cuda ] || { echo "$@: needs an NVIDIA GPU" >&2; exit 2; }
+	@mkdir -p $(BUILD)
+	@$(COMPILE) -o $(BUILD)/$@ tools/$@.cu
+	@$(BUILD)/$@
+
+## plots        draw docs/plots/ from results/
+plots:
+	@sh tools/plots.sh
+
+## bench-cpu    time the CPU emulation of the lessons
+bench-cpu:
+	@$(MAKE) --no-print-directory BACKEND=cpu all
+	@for lesson in $(LESSONS); do \
+	    report=$$(./$$lesson) || exit 1; \
+	    printf '%s\n' "$$report" | grep -E '^(lesson|time)'; \
+	done
+
+## listings     write results/ptx/ and results/sass/ anew
+listings: known-arch
+	@mkdir -p results/ptx results/sass
+	@for k in $(NUMBERS); do for kind in ptx sass; do \
+	    listing=$$($(MAKE) --no-print-directory -s $$kind$$k) || exit 2; \
+	    printf '%s\n' "$$listing" > results/$$kind/lesson$$k.$(INSIDE_ARCH).txt; \
+	done; done
+
+## quote        refill the code, output and figures that the pages quote
+quote:
+	@sh tools/quote.sh
+
+## test         run all tests (BACKEND=cuda: on the GPU)
+test:
+	@prove $(PROVEFLAGS) tests/*.t
+
+## clean        remove what was built
+clean:
+	rm -rf build $(LESSONS)
+
+# A directory is no target, though make would say "up to date".
+build common docs exercises lessons results solutions tests tools:
+	@echo "make $@: that is a directory; plain make lists what can be made" >&2; exit 2

@@ -1,0 +1,19 @@
+/* Fibers: stacks that take turns on one pool thread. The CPU backend runs a
+ * CUDA thread on a fiber where it may have to wait for others. */
+#ifndef CPU_FIBER_H
+#define CPU_FIBER_H
+
+struct cpu_fiber;
+
+/* A fiber that will call run(argument) when it is first switched to; run must
+ * not return. NULL where there is no memory for it. */
+struct cpu_fiber *cpu_fiber_create(void (*run)(void *), void *argument);
+void cpu_fiber_destroy(struct cpu_fiber *fiber);
+
+/* The fiber that stands for the calling pool thread's own stack. */
+struct cpu_fiber *cpu_fiber_of_thread(void);
+
+/* Leaves `from`, which must be the one that runs, and goes on in `to`. */
+void cpu_fiber_switch(struct cpu_fiber *from, struct cpu_fiber *to);
+
+#endif

@@ -1,0 +1,261 @@
+/* Interleaved mode: a model of many threads that send atomic requests to one
+ * memory. It shows how often a compare-and-swap fails; it knows nothing of time
+ * on a GPU.
+ *
+ * All requests go through one queue, which serves one request a tick, in the
+ * order of their arrival. A thread waits for the answer and then sends its next
+ * request, which arrives LATENCY ticks later, and up to JITTER more, drawn by a
+ * generator with a seed. Between its requests a thread takes no time. R threads
+ * are in flight: when a block is done, the next one takes its place.
+ *
+ * What it leaves out: warps, caches, several memory slices, the cost of
+ * anything but an atomic. */
+#include "interleave.h"
+
+#include <stdlib.h>
+
+#include <cuda_fp16.h>
+
+#include "fiber.h"
+
+enum { LATENCY = 8, JITTER = 8 }; /* ticks */
+
+enum state { STARTING, WAITING, DONE };
+
+/* A thread in flight. */
+struct slot {
+    struct cpu_fiber *fiber;
+    enum state state;
+    unsigned resident; /* which of the blocks in flight it belongs to */
+    uint3 thread;
+    unsigned long long due;   /* the tick at which its request arrives */
+    unsigned long long order; /* breaks ties: first sent, first served */
+};
+
+struct resident {
+    uint3 block;
+    unsigned unfinished; /* threads */
+};
+
+unsigned long long cpu_interleaved; /* the seed; 0: off */
+unsigned long long cpu_requests;
+
+static const struct cpu_job *cpu_job;
+static struct cpu_fiber *cpu_scheduler;
+static struct slot *cpu_slots;  /* kept from launch to launch */
+static unsigned cpu_slot_count; /* of which this many exist */
+static struct slot **cpu_heap;  /* by (due, order); the least first */
+static unsigned cpu_heap_count;
+static struct slot *cpu_running; /* the thread whose fiber runs */
+static int cpu_faulted;
+static unsigned long long cpu_now, cpu_order, cpu_random, cpu_next_block;
+
+void cpu_interleave(unsigned long long seed)
+{
+    cpu_interleaved = seed;
+    cpu_requests = 0;
+}
+
+/* xorshift64 (Marsaglia, 2003): never 0 when it does not start there. */
+static unsigned jitter(void)
+{
+    cpu_random ^= cpu_random << 13;
+    cpu_random ^= cpu_random >> 7;
+    cpu_random ^= cpu_random << 17;
+    return (unsigned)(cpu_random % (JITTER + 1));
+}
+
+/* --- the queue: a binary heap --- */
+
+static int is_before(const struct slot *a, const struct slot *b)
+{
+    return a->due != b->due ? a->due < b->due : a->order < b->order;
+}
+
+static void push(struct slot *slot, unsigned long long due)
+{
+    unsigned at = cpu_heap_count++;
+
+    slot->due = due;
+    slot->order = cpu_order++;
+    for (; at > 0 && is_before(slot, cpu_heap[(at - 1) / 2]); at = (at - 1) / 2)
+        cpu_heap[at] = cpu_heap[(at - 1) / 2];
+    cpu_heap[at] = slot;
+}
+
+static struct slot *pop(void)
+{
+    struct slot *first = cpu_heap[0];
+    struct slot *last = cpu_heap[--cpu_heap_count];
+    unsigned at = 0, child;
+
+    while ((child = 2 * at + 1) < cpu_heap_count) {
+        if (child + 1 < cpu_heap_count &&
+            is_before(cpu_heap[child + 1], cpu_heap[child]))
+            child++;
+        if (is_before(last, cpu_heap[child]))
+            break;
+        cpu_heap[at] = cpu_heap[child];
+        at = child;
+    }
+    cpu_heap[at] = last;
+    return first;
+}
+
+/* --- threads --- */
+
+/* A fiber runs one thread after another. */
+static void run_threads(void *argument)
+{
+    struct slot *slot = (struct slot *)argument;
+
+    for (;;) {
+        cpu_job->run_block(cpu_job->args);
+        slot->state = DONE;
+        cpu_fiber_switch(slot->fiber, cpu_scheduler);
+    }
+}
+
+void cpu_take_turn(void)
+{
+    cpu_running->state = WAITING;
+    cpu_fiber_switch(cpu_running->fiber, cpu_scheduler);
+    cpu_requests++;
+}
+
+void cpu_leave_interleaved(void)
+{
+    cpu_faulted = 1;
+    cpu_fiber_switch(cpu_running->fiber, cpu_scheduler);
+    abort(); /* a fiber that was left is never taken up again */
+}
+
+/* Lets a thread run until it sends a request or is done. */
+static void resume(struct slot *slot, const struct resident *resident)
+{
+    cpu_self.block = resident->block;
+    cpu_self.thread = slot->thread;
+    cpu_self.x_end = slot->thread.x + 1;
+    if (slot->state == STARTING)
+        cpu_self.thread.x--; /* cpu_next_thread() steps to it */
+    cpu_running = slot;
+    cpu_fiber_switch(cpu_scheduler, slot->fiber);
+}
+
+/* Puts the grid's next block in the place of a resident one. */
+static void start_block(struct resident *resident, unsigned place)
+{
+    dim3 dim = cpu_job->block;
+    unsigned count = dim.x * dim.y * dim.z, i;
+
+    resident->block = cpu_block_at(cpu_job, cpu_next_block++);
+    resident->unfinished = count;
+    for (i = 0; i < count; i++) {
+        struct slot *slot = &cpu_slots[place * count + i];
+        slot->state = STARTING;
+        slot->resident = place;
+        slot->thread.x = i % dim.x;
+        slot->thread.y = i / dim.x % dim.y;
+        slot->thread.z = i / dim.x / dim.y;
+        push(slot, cpu_now + jitter());
+    }
+}
+
+/* Fibers that a fault left in the middle of a kernel are of no more use. */
+static void drop_slots(void)
+{
+    unsigned i;
+
+    for (i = 0; i < cpu_slot_count; i++)
+        cpu_fiber_destroy(cpu_slots[i].fiber);
+    free(cpu_slots);
+    free(cpu_heap);
+    cpu_slots = NULL;
+    cpu_heap = NULL;
+    cpu_slot_count = 0;
+}
+
+static int require_slots(unsigned count)
+{
+    if (count <= cpu_slot_count)
+        return 0;
+    drop_slots();
+    cpu_slots = (struct slot *)calloc(count, sizeof *cpu_slots);
+    cpu_heap = (struct slot **)calloc(count, sizeof *cpu_heap);
+    for (; cpu_slots && cpu_heap && cpu_slot_count < count; cpu_slot_count++) {
+        struct slot *slot = &cpu_slots[cpu_slot_count];
+        slot->fiber = cpu_fiber_create(run_threads, slot);
+        if (!slot->fiber)
+            break;
+    }
+    if (cpu_slot_count == count)
+        return 0;
+    drop_slots();
+    return -1;
+}
+
+static void serve(struct resident *residents)
+{
+    while (cpu_heap_count > 0 && !cpu_faulted) {
+        struct slot *slot = pop();
+        struct resident *resident = &residents[slot->resident];
+        if (slot->state == WAITING)
+            cpu_now++; /* the queue serves one request a tick */
+        if (cpu_now < slot->due)
+            cpu_now = slot->due;
+        resume(slot, resident);
+        if (slot->state == WAITING)
+            push(slot, cpu_now + LATENCY + jitter());
+        else if (--resident->unfinished == 0 &&
+                 cpu_next_block < cpu_job->blocks)
+            start_block(resident, slot->resident);
+    }
+}
+
+int cpu_run_interleaved(const struct cpu_job *job, unsigned resident)
+{
+    unsigned threads = job->block.x * job->block.y * job->block.z, i;
+    struct resident *residents;
+
+    if (resident > job->blocks)
+        resident = (unsigned)job->blocks;
+    residents = (struct resident *)calloc(resident, sizeof *residents);
+    if (!residents || require_slots(resident * threads) != 0) {
+        free(residents);
+        return -1;
+    }
+    cpu_job = job;
+    cpu_scheduler = cpu_fiber_of_thread();
+    cpu_heap_count = 0;
+    cpu_faulted = 0;
+    cpu_now = cpu_order = cpu_next_block = 0;
+    cpu_random = cpu_interleaved;
+    for (i = 0; i < resident; i++)
+        start_block(&residents[i], i);
+    serve(residents);
+    free(residents);
+    if (cpu_faulted)
+        drop_slots();
+    return 0;
+}
+
+/* The GPU swaps the 4-byte word around the half, so a neighbour that changes
+ * makes a try fail, too. */
+uint16_t cpu_add_half_in_turns(uint16_t *p, uint16_t v)
+{
+    uint32_t *word = (uint32_t *)((uintptr_t)p & ~(uintptr_t)3);
+    unsigned shift = (uintptr_t)p & 2 ? 16 : 0;
+    uint32_t seen, old;
+
+    cpu_check_place(p, sizeof *p);
+    for (old = *word;;) {
+        uint16_t sum = fp16_add((uint16_t)(old >> shift), v);
+        cpu_check(p, sizeof *p); /* waits for its turn */
+        seen = old;
+        old = *word;
+        if (old == seen) {
+            *p = sum;
+            return (uint16_t)(old >> shift);
+        }
+    }
+}

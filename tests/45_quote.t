@@ -1,0 +1,384 @@
+#!/usr/bin/env perl
+# tools/quote.sh, quote.awk and table.awk: the pages are fresh, every form of
+# quote is refilled, every mistake is an error that leaves the page as it is,
+# under mawk, gawk and busybox. And results/*.csv.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(basename);
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+# --- the pages of the repository ---
+
+{
+    my ($status, $out, $err) = run('sh', 'tools/quote.sh', '--check');
+    is("$status$out$err", '0', 'what the pages quote is fresh');
+}
+
+# --- a small tree ---
+
+my $tree = tempdir(DIR => $tmp);
+make_path(map { "$tree/$_" } qw(tools docs results lessons/v0_x));
+copy("$root/tools/$_", "$tree/tools/$_") or die "$_: $!"
+    for qw(quote.sh quote.awk table.awk);
+
+spew("$tree/code.c", <<'END');
+/* The file's own comment; twice( is not defined here. */
+#include <stdio.h>
+
+enum { SIZE = 4 };
+
+static const int LIMIT = 10; /* a constant */
+
+/* Doubles
+ * a number. */
+static int twice(int x)
+{
+    if (x) {
+        return 2 * x; /* SIZE */
+    }
+    return 0;
+}
+
+/* Two of them. */
+typedef struct {
+    int x, y;
+} __align__(4) pair;
+
+struct named {
+    int z;
+};
+
+static int again(int x);
+
+static int again(int x)
+{
+    return twice(x);
+}
+END
+spew("$tree/results/a.csv", join(',', @columns) . "\n" . <<'END');
+NVIDIA A,sm_80,CUDA 1.0,1,v0_half,1000,400.5,401,12.5,32,events,us
+NVIDIA A,sm_80,CUDA 1.0,2,v1_pack2,1000,100,101,,64,events,us
+NVIDIA A,sm_80,CUDA 1.0,3,v2_fastadd,1000,200,201,3.5,32,events,us
+NVIDIA A,sm_80,CUDA 1.0,3,v2_fastadd,2000,0,201,3.5,32,events,us
+END
+# Shorter, with other columns: what it lacks must not come from a.csv.
+spew("$tree/results/b.csv", "gpu,extra,n,variant\nB,7,4,v0_half\n");
+
+# The awk that the scripts call.
+my %awk;
+for my $name (qw(mawk gawk busybox)) {
+  SKIP: {
+        skip_or_fail("$name is not here") if !which($name);
+        my $command = $name eq 'busybox' ? 'busybox awk' : $name;
+        spew("$tmp/$name/awk", "#!/bin/sh\nexec $command \"\$@\"\n", 0755);
+        $awk{$name} = { dir => $tree,
+            env => { PATH => "$tmp/$name:$ENV{PATH}" } };
+        pass("$name is here");
+    }
+}
+$awk{awk} = { dir => $tree } if !%awk;
+
+# Runs quote.sh over one page under one awk: status, stdout, stderr, the page.
+my $page = 'docs/page.md';
+sub refill {
+    my ($name, $text, @options) = @_;
+    spew("$tree/$page", $text);
+    my @result = run($awk{$name}, 'sh', 'tools/quote.sh', @options);
+    return (@result, slurp("$tree/$page"));
+}
+
+# A page with one block, stale or fresh, between two lines of prose.
+sub block {
+    my ($kind, $what, $inside) = @_;
+    return "Before.\n\n<!-- $kind $what -->\n$inside<!-- /$kind -->\n\nAfter.\n";
+}
+
+# Checked: stale is named and left; then mended; then fresh.
+sub refills {
+    my ($what, $stale, $fresh) = @_;
+    for my $name (sort keys %awk) {
+        my ($status, $out, $err, $text) = refill($name, $stale, '--check');
+        is("$status$out", '1', "$name: $what: --check finds it stale");
+        is($err, "$page: stale; run make quote\n", "$name: $what: it says so");
+        is($text, $stale, "$name: $what: --check changes nothing");
+        ($status, $out, $err, $text) = refill($name, $stale);
+        is("$status$err", '0', "$name: $what: refilled");
+        is($text, $fresh, "$name: $what: as it should be");
+        is($out, "$page: refilled\n", "$name: $what: it names the page");
+        ($status, $out, $err, $text) = refill($name, $fresh, '--check');
+        is("$status$out$err", '0', "$name: $what: then it is fresh");
+        ($status, $out, $err, $text) = refill($name, $fresh);
+        is("$status$out$err$text", "0$fresh", "$name: $what: and stays so");
+    }
+}
+
+# An error that names the page and the line, and no change.
+sub refuses {
+    my ($what, $line, $pattern, $text) = @_;
+    for my $name (sort keys %awk) {
+        for my $options ([], ['--check']) {
+            my ($status, $out, $err, $after) = refill($name, $text, @$options);
+            my $case = "$name: $what @$options";
+            is($status, 1, "$case: exit 1");
+            like($err, qr/\A\Q$page\E:$line: [^\n]*$pattern[^\n]*\n\z/,
+                "$case: page, line and reason");
+            is($after, $text, "$case: the page stays");
+        }
+    }
+}
+
+# --- quotes ---
+
+sub lines_of {
+    my ($file, $first, $last) = @_;
+    my @lines = split /^/, slurp("$tree/$file");
+    return join '', @lines[$first - 1 .. $last - 1];
+}
+
+for (
+    ['a definition with its comment', 'code.c twice',  8,  16],
+    ['a constant',                    'code.c LIMIT',  6,  6],
+    ['a type by its closing name',    'code.c pair',   18, 21],
+    ['a struct',                      'code.c named',  23, 25],
+    ['a range', 'code.c "static int twice" "}"',       10, 14],
+    ['a range of one line', 'code.c "LIMIT" "constant"', 6, 6],
+    ['a whole file',                  'code.c',        1,  32],
+) {
+    my ($what, $marker, $first, $last) = @$_;
+    refills($what, block('quote', $marker, "```c\nold\n```\n"),
+        block('quote', $marker,
+            "```c\n" . lines_of('code.c', $first, $last) . "```\n"));
+}
+refills('an empty block', block('quote', 'code.c LIMIT', ''),
+    block('quote', 'code.c LIMIT',
+        "```c\nstatic const int LIMIT = 10; /* a constant */\n```\n"));
+spew("$tree/out.txt", "result    32\n");
+refills('a text', block('quote', 'out.txt', "old\n"),
+    block('quote', 'out.txt', "```text\nresult    32\n```\n"));
+refills('two blocks, one stale',
+    block('quote', 'out.txt', "```text\nresult    32\n```\n")
+        . block('quote', 'code.c LIMIT', ''),
+    block('quote', 'out.txt', "```text\nresult    32\n```\n")
+        . block('quote', 'code.c LIMIT',
+        "```c\nstatic const int LIMIT = 10; /* a constant */\n```\n"));
+
+# --- figures and tables ---
+
+sub value { return "A run took <!-- value $_[0] -->$_[1]<!-- /value --> ms.\n" }
+sub ratio { return "It is <!-- ratio $_[0] -->$_[1]<!-- /ratio --> times.\n" }
+
+refills('a value', value('a.csv variant=v0_half min_ms %.1f', '1'),
+    value('a.csv variant=v0_half min_ms %.1f', '400.5'));
+refills('a value by two keys',
+    value('a.csv variant=v2_fastadd,n=1000 ns_per_add %.2f', ''),
+    value('a.csv variant=v2_fastadd,n=1000 ns_per_add %.2f', '3.50'));
+refills('a ratio',
+    ratio('a.csv variant=v0_half a.csv variant=v1_pack2 min_ms %.2f', '9'),
+    ratio('a.csv variant=v0_half a.csv variant=v1_pack2 min_ms %.2f', '4.00'));
+refills('a ratio of two files',
+    ratio('a.csv variant=v0_half b.csv gpu=B n %.2f', '9'),
+    ratio('a.csv variant=v0_half b.csv gpu=B n %.2f', '250.00'));
+my $both = '<!-- value a.csv variant=v0_half n %%d -->%s<!-- /value --> and '
+    . '<!-- value b.csv gpu=B extra %%s -->%s<!-- /value -->';
+refills('two files on a line', sprintf("$both\n", '', ''),
+    sprintf("$both\n", 1000, 7));
+
+my $table = <<'END';
+| GPU | v0_half | v1_pack2 | v2_fastadd | v0/v2 | how measured; by whom |
+|---|---|---|---|---|---|
+| NVIDIA A | 400.50 ms (12.50 ns) | 100.00 ms (0.50 ns) | 200.00 ms (3.50 ns) | 2.00 | events; us |
+END
+{
+    my $rows = slurp("$tree/results/a.csv");
+    (my $whole = $rows) =~ s/^.*,2000,.*\n//m;
+    $whole =~ s/101,,64/101,0.5,64/;
+    spew("$tree/results/a.csv", $whole);
+    refills('a table', block('table', 'lessons', "| old |\n"),
+        block('table', 'lessons', $table));
+    spew("$tree/results/a.csv", $rows);
+}
+
+# --- mistakes ---
+
+my $sound = "```c\nold\n```\n";
+for (
+    ['an unknown name', 3, '0 definitions of nowhere in code\.c',
+        'code.c nowhere'],
+    ['an ambiguous name', 3, '2 definitions of again in code\.c',
+        'code.c again'],
+    ['a name in a comment only', 3, '0 definitions of file', 'code.c file'],
+    ['a missing file',    3, 'cannot read missing\.c', 'missing.c twice'],
+    ['a missing file, whole', 3, 'cannot read missing\.c', 'missing.c'],
+    ['a range that does not begin', 3, 'no lines from "xyz" to "}"',
+        'code.c "xyz" "}"'],
+    ['a range that does not end', 3, 'no lines from "LIMIT" to "xyz"',
+        'code.c "LIMIT" "xyz"'],
+) {
+    my ($what, $line, $pattern, $marker) = @$_;
+    refuses($what, $line, $pattern, block('quote', $marker, $sound));
+}
+refuses('a missing end marker', '\d+', 'line 3 has no <!-- /quote -->',
+    "One\n\n<!-- quote code.c LIMIT -->\n$sound\nThree.\n");
+refuses('a missing end marker before another quote', 8,
+    'line 1 has no <!-- /quote -->',
+    "<!-- quote code.c LIMIT -->\n$sound\nKeep this.\n\n"
+        . "<!-- quote out.txt -->\n<!-- /quote -->\n");
+for (
+    ['a value of an unknown row', 'no row variant=v9 in results/a\.csv',
+        value('a.csv variant=v9 min_ms %.1f', '1')],
+    ['a value of two rows',
+        'more than one row variant=v2_fastadd in results/a\.csv',
+        value('a.csv variant=v2_fastadd min_ms %.1f', '1')],
+    ['a value of an empty cell',
+        'no ns_per_add in the row variant=v1_pack2 of results/a\.csv',
+        value('a.csv variant=v1_pack2 ns_per_add %.1f', '1')],
+    ['a value of an unknown column', 'no speed in the row',
+        value('a.csv variant=v0_half speed %.1f', '1')],
+    ['a value of a missing file', 'no rows in results/c\.csv',
+        value('c.csv variant=v0_half min_ms %.1f', '1')],
+    ['a value without an end', 'a value without <!-- /value -->',
+        "<!-- value a.csv variant=v0_half min_ms %.1f -->1\n"],
+    ['a ratio of an unknown row', 'no row variant=v9',
+        ratio('a.csv variant=v0_half a.csv variant=v9 min_ms %.1f', '1')],
+    ['a column that only another file has', 'no min_ms in the row',
+        value('a.csv variant=v0_half min_ms %.1f', '400.5') =~ s/\n/ /r
+        . value('b.csv variant=v0_half min_ms %.1f', '1')],
+) {
+    my ($what, $pattern, $text) = @$_;
+    refuses($what, 2, $pattern, "Prose.\n$text");
+}
+refuses('a ratio to nothing', 2, 'min_ms is 0',
+    "Prose.\n" . ratio('a.csv variant=v0_half a.csv '
+        . 'variant=v2_fastadd,n=2000 min_ms %.1f', '1'));
+refuses('a value without a format', 2, 'a value needs FILE and',
+    "Prose.\n" . value('a.csv variant=v0_half min_ms', '1'));
+refuses('a ratio without a format', 2, 'a ratio needs twice FILE and',
+    "Prose.\n" . ratio('a.csv variant=v0_half a.csv variant=v1_pack2 min_ms', '1'));
+{
+    my $text = block('table', 'speeds', "| old |\n");
+    for my $name (sort keys %awk) {
+        my ($status, $out, $err, $after) = refill($name, $text);
+        is($status, 1, "$name: an unknown table: exit 1");
+        like($err, qr/^\Q$page\E:3: .*no table speeds$/m,
+            "$name: an unknown table: page, line and reason");
+        is($after, $text, "$name: an unknown table: the page stays");
+    }
+}
+
+# A page with an error does not keep another from being refilled.
+for my $name (sort keys %awk) {
+    my $good = "$tree/lessons/v0_x/README.md";
+    spew($good, block('quote', 'out.txt', ''));
+    my $text = block('quote', 'missing.c', '');
+    my ($status, $out, $err, $after) = refill($name, $text);
+    is("$status$after", "1$text", "$name: one bad page of two: exit 1");
+    like(slurp($good), qr/^result    32$/m, "$name: the other is refilled");
+    unlink $good;
+}
+
+# --- the tables of results/ ---
+
+my @csv = sort glob "$root/results/*.csv";
+cmp_ok(scalar @csv, '>=', 2, 'there are results');
+my $number = qr/\d+(?:\.\d+)?(?:e[+-]?\d+)?/;
+
+# What is wrong with a CSV of the lessons, as a list of texts.
+sub faults {
+    my ($file, $text, $seen) = @_;
+    my ($header, @rows) = split /\n/, $text, -1;
+    my @found;
+    push @found, 'no newline at the end' if @rows && pop(@rows) ne '';
+    push @found, 'the header' if $header ne join ',', @columns;
+    push @found, 'no rows' if !@rows;
+    my %gpus;
+    for my $i (0 .. $#rows) {
+        my @fields = split /,/, $rows[$i], -1;
+        my $at = 'row ' . ($i + 1);
+        push(@found, "$at: " . @fields . ' fields'), next if @fields != @columns;
+        my %row;
+        @row{@columns} = @fields;
+        $gpus{ $row{gpu} } = 1;
+        push @found, "$at: $_ is no number" for grep {
+            $row{$_} !~ /\A$number\z/ } qw(lesson n min_ms ns_per_add);
+        push @found, "$at: $_ is no number" for grep {
+            $row{$_} !~ /\A(?:$number|)\z/ } qw(median_ms result);
+        push @found, "$at: arch" if $row{arch} !~ /\A(?:sm_\d+a?|cpu)\z/;
+        push @found, "$at: $_ is empty"
+            for grep { $row{$_} eq '' } qw(gpu variant how source);
+        next if $row{min_ms} !~ /\A$number\z/ || $row{n} !~ /\A$number\z/
+            || !$row{n};
+        # Half a unit of the last digits of both.
+        my $ns = $row{min_ms} * 1e6 / $row{n};
+        my $slack = half_unit($row{ns_per_add})
+            + half_unit($row{min_ms}) * 1e6 / $row{n};
+        push @found, "$at: ns_per_add is not min_ms over n"
+            if abs($ns - $row{ns_per_add}) > 1.0001 * $slack;
+    }
+    my @gpus = sort keys %gpus;
+    push @found, scalar @gpus . ' GPUs' if @gpus != 1;
+    for my $gpu (@gpus) {
+        (my $name = lc $gpu) =~ s/ \(.*//; # "(second unit)"
+        $name =~ tr/ -/__/;
+        push @found, "the name is not $name.csv"
+            if $file !~ /\A\Q$name\E(?:_\d+)?\.csv\z/;
+        push @found, "$gpu has a file already" if $seen->{$gpu}++;
+    }
+    return @found;
+}
+
+sub half_unit {
+    my ($digits) = @_;
+    my ($fraction) = $digits =~ /\.(\d+)/;
+    return 0.5 * 10**-length($fraction // '');
+}
+
+my %seen;
+for my $path (@csv) {
+    my $text = slurp($path);
+    next if $text !~ /\A\Q$columns[0],$columns[1],$columns[2],lesson,/;
+    my @found = faults(basename($path), $text, \%seen);
+    is(join('; ', @found), '', basename($path) . ' is as documented');
+}
+cmp_ok(scalar keys %seen, '>=', 2, 'there are lessons of two GPUs');
+
+# The check finds each of these.
+{
+    my $header = join ',', @columns;
+    my $row = 'X 1,sm_90,CUDA 1,1,v0_half,1000,2.00,2.1,2000,32,events,us';
+    my $file = 'x_1.csv';
+    is(join('; ', faults($file, "$header\n$row\n", {})), '', 'a good one');
+    for (
+        ['the header',   "gpu,$header\n$row\n"],
+        ['no newline',   "$header\n$row"],
+        ['no rows',      "$header\n"],
+        ['13 fields',    "$header\n$row,\n"],
+        ['min_ms is no', "$header\n" . $row =~ s/2\.00/2 ms/r . "\n"],
+        ['lesson is no', "$header\n" . $row =~ s/,1,/,one,/r . "\n"],
+        ['not min_ms over n', "$header\n" . $row =~ s/2000/2010/r . "\n"],
+        ['2 GPUs',       "$header\n$row\n" . $row =~ s/^X/Y/r . "\n"],
+        ['the name is',  "$header\n" . $row =~ s/^X/Y/r . "\n"],
+        ['how is empty', "$header\n" . $row =~ s/events//r . "\n"],
+    ) {
+        my ($what, $text) = @$_;
+        like(join('; ', faults($file, $text, {})), qr/\Q$what\E/,
+            "the check finds: $what");
+    }
+    like(join('; ', faults($file, "$header\n$row\n", { 'X 1' => 1 })),
+        qr/has a file already/, 'the check finds: two files');
+}
+
+SKIP: {
+    my $path = "$root/results/README.md";
+    skip 'results/README.md is not written yet', 1 if !-e $path;
+    my $text = slurp($path);
+    my @unnamed = grep { $text !~ /`$_`/ } @columns;
+    is("@unnamed", '', 'results/README.md names every column');
+}
+
+done_testing();

@@ -1,0 +1,211 @@
+#!/usr/bin/env perl
+# The style of the sources: clang-format, the compilers' warnings, shellcheck,
+# every awk, 80 columns; and the links of the pages.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use Cwd qw(abs_path);
+use File::Basename qw(basename dirname);
+use File::Spec;
+use Test::More;
+
+chdir $root or die "$root: $!";
+
+# --- C: format and columns ---
+
+my @c = (files_of(qr/\.(?:h|c|cu)\z/, qw(common lessons exercises solutions
+    tests)));
+cmp_ok(scalar @c, '>=', 8, 'there are C files');
+
+# The numbers of the lines over 80 columns.
+sub long_lines {
+    my ($text) = @_;
+    utf8::decode($text) or return 'not UTF-8';
+    my $n = 0;
+    return grep { defined } map { $n++; length > 80 ? $n : undef }
+        split /\n/, $text;
+}
+
+for my $file (@c) {
+    my @long = long_lines(slurp($file));
+    is("@long", '', "$file: 80 columns");
+}
+is(join(' ', long_lines("a\n" . 'x' x 81 . "\n" . "\xe2\x80\xa6" x 80 . "\n")),
+    '2', 'the check finds 81 columns, and counts characters');
+
+SKIP: {
+    my $tool = which('clang-format-14') // which('clang-format');
+    skip_or_fail('there is no clang-format here') if !$tool;
+    my ($status, $version) = run($tool, '--version');
+    skip 'clang-format is not version 14', 1 if $version !~ /version 14\./;
+    for my $file (@c) {
+        my ($status, $out, $err) = run($tool, '--dry-run', '-Werror', $file);
+        is("$status$err", '0', "$file: clang-format");
+    }
+    spew("$tmp/.clang-format", slurp('.clang-format'));
+    spew("$tmp/bad.c", "int main(void) {\n  return 0;\n}\n");
+    ($status) = run($tool, '--dry-run', '-Werror', "$tmp/bad.c");
+    isnt($status, 0, 'clang-format refuses another format');
+}
+
+# --- C: warnings ---
+
+my @flags = (qw(-std=gnu11 -O2 -Wall -Wextra -Wconversion -Werror -pthread
+    -ffp-contract=off -fno-strict-aliasing -fsanitize=alignment
+    -fsanitize-undefined-trap-on-error -Icommon/cpu -Icommon -c -o), '/dev/null');
+my @units = ('common/cpu/runtime.c');
+for my $source (glob 'lessons/v*_*/*.cu') {
+    my ($status, $out, $err) = run('awk', '-f', 'common/cpu/launch.awk', $source);
+    is("$status$err", '0', "$source: rewritten for the CPU") or next;
+    spew("$tmp/" . basename($source) . '.c', $out);
+    push @units, "$tmp/" . basename($source) . '.c';
+}
+spew("$tmp/bad.cu.c", "short f(int x);\nshort f(int x) { return x; }\n");
+for my $cc (qw(gcc clang)) {
+  SKIP: {
+        skip_or_fail("there is no $cc here") if !which($cc);
+        my @results = run_jobs(map { [$cc, @flags, $_] }
+            @units, "$tmp/bad.cu.c");
+        my $bad = pop @results;
+        isnt($bad->[0], 0, "$cc: the flags refuse a lossy conversion");
+        for my $i (0 .. $#units) {
+            my ($status, undef, $err) = @{ $results[$i] };
+            is("$status$err", '0', "$cc: no warning in " . basename($units[$i]));
+        }
+    }
+}
+
+# --- sh ---
+
+my @places = (qw(setup tools tests common lessons docs exercises results .ci));
+my @scripts = grep {
+    my ($first) = split /\n/, slurp($_) || "\n";
+    ($first // '') =~ m{^\#!\s*/\S*(?:/|env\s+)(?:ba|da)?sh\b};
+} grep { !-l && !-B } files_of(qr/./, @places);
+SKIP: {
+    skip_or_fail('there is no shellcheck here') if !which('shellcheck');
+    for my $script (@scripts) {
+        my ($status, $out) = run('shellcheck', $script);
+        is("$status$out", '0', "$script: shellcheck");
+    }
+    cmp_ok(scalar @scripts, '>=', 4, 'there are sh scripts');
+    spew("$tmp/bad.sh", "#!/bin/sh\nrm \$1/*\n");
+    my ($status) = run('shellcheck', "$tmp/bad.sh");
+    isnt($status, 0, 'shellcheck refuses an unquoted word');
+}
+
+# --- awk ---
+
+# Parses a program without running any of its rules.
+spew("$tmp/stop.awk", "BEGIN { exit 0 }\nEND { exit 0 }\n");
+spew("$tmp/bad.awk", "BEGIN { print ( }\n");
+spew("$tmp/undefined.awk", "END { nowhere(1) }\n");
+my @awk = files_of(qr/\.awk\z/, @places);
+cmp_ok(scalar @awk, '>=', 4, 'there are awk programs');
+for (['mawk'], ['gawk', '--posix'], ['busybox', 'awk']) {
+    my @command = @$_;
+  SKIP: {
+        skip_or_fail("there is no $command[0] here") if !which($command[0]);
+        my $parse = sub {
+            return run(@command, '-f', "$tmp/stop.awk", '-f', $_[0],
+                '/dev/null');
+        };
+        for my $file (@awk) {
+            my ($status, $out, $err) = $parse->($file);
+            is("$status$out$err", '0', "$file: @command reads it");
+        }
+        for my $bad ('bad', $command[0] eq 'mawk' ? 'undefined' : ()) {
+            my ($status) = $parse->("$tmp/$bad.awk");
+            isnt($status, 0, "@command refuses $bad.awk");
+        }
+    }
+}
+
+# --- links ---
+
+# The anchors of a page, as GitHub makes them of its headings.
+sub anchors {
+    my ($text) = @_;
+    utf8::decode($text);
+    $text =~ s/^(```|~~~).*?^\1//msg;
+    my (%count, @anchors);
+    for ($text =~ /^\#{1,6} +(.*?)(?: +\#+)? *$/mg) {
+        my $slug = lc;
+        $slug =~ s/\[([^\]]*)\]\([^)]*\)/$1/g;
+        $slug =~ s/<!--.*?-->|<[^>]*>//g;
+        $slug =~ s/[^\w\- ]//g;
+        $slug =~ s/ /-/g;
+        push @anchors, $count{$slug} ? "$slug-$count{$slug}" : $slug;
+        $count{$slug}++;
+    }
+    push @anchors, $text =~ /\b(?:id|name)="([^"]+)"/g;
+    return map { utf8::encode(my $a = $_); $a => 1 } @anchors;
+}
+
+# The link targets of a page: outside of code, with what stands in comments
+# left out.
+sub targets {
+    my ($text) = @_;
+    $text =~ s/^ *(```|~~~).*?^ *\1//msg;
+    $text =~ s/<!--.*?-->//sg;
+    $text =~ s/(`+)(?!`).*?(?<!`)\1(?!`)//sg;
+    return (
+        $text =~ /\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g,
+        $text =~ /^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)/mg,
+        $text =~ /\b(?:href|src)="([^"]*)"/g
+    );
+}
+
+# What is wrong with the links of the page $file of text $text.
+sub broken {
+    my ($file, $text) = @_;
+    my @found;
+    for my $target (targets($text)) {
+        next if $target =~ /^[a-z][a-z+.-]*:/i;
+        my ($path, $anchor) = $target =~ /^([^#]*)(?:#(.*))?\z/s;
+        $path =~ s/%([0-9a-fA-F]{2})/chr hex $1/ge;
+        my $to = $path eq '' ? $file : dirname($file) . "/$path";
+        if (!-e $to || $path =~ m{^/}) {
+            push @found, "$target: no such file";
+        } elsif (index(abs_path($to), $root) != 0) {
+            push @found, "$target: outside of the course";
+        } elsif (defined $anchor && $to =~ /\.md\z/) {
+            my %anchors = anchors($path eq '' ? $text : slurp($to));
+            push @found, "$target: no such heading" if !$anchors{$anchor};
+        }
+    }
+    return @found;
+}
+
+my @pages = files_of(qr/\.md\z/, qw(README.md docs lessons results exercises
+    solutions tests));
+cmp_ok(scalar @pages, '>=', 1, 'there are pages');
+for my $page (@pages) {
+    my @broken = broken($page, slurp($page));
+    is(join('; ', @broken), '', "$page: links");
+}
+{
+    my $text = <<'END';
+# The `half` type: 2 bytes
+## Twice
+## Twice
+[a](tools/quote.sh) [b](#the-half-type-2-bytes) [c](#twice-1)
+[d](https://example.org/x) `[e](nowhere)` <!-- [f](nowhere) -->
+```
+[g](nowhere)
+```
+[h]: Makefile
+END
+    is(join('; ', broken('README.md', $text)), '', 'sound links pass');
+    my @bad = ('[a](nowhere.md)', '[b](#nothing)', '[c](#twice-2)',
+        '![d](lessons/x.png)', '[e]: nowhere', '<img src="no.svg">',
+        '[f](/Makefile)', '[g](../)', '[h](#Twice)', '[i](README.md#nothing)');
+    for (@bad) {
+        my @found = broken('README.md', "$text\n$_\n");
+        is(scalar @found, 1, "the check finds $_");
+    }
+}
+
+done_testing();

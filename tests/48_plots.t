@@ -1,0 +1,339 @@
+#!/usr/bin/env perl
+# tools/plots.sh and docs/plots/*.svg: fresh, drawn alike each time, sound SVG;
+# stale data is found, rows may be missing, mistakes are one line and leave the
+# plots as they are.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(basename dirname);
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use File::Temp qw(tempdir);
+use Test::More;
+
+my @names = qw(storm_k storm_ratio storm_threads storm_time storm_tries);
+my %svg   = map { $_ => slurp("$root/docs/plots/$_.svg") } @names;
+my $sweep = 'results/nvidia_h200/lesson5.csv';
+my $asked = 'results/nvidia_h200/experiments.csv';
+
+# --- the plots of the repository ---
+
+{
+    my ($status, $out, $err) = run('sh', 'tools/plots.sh', '--check');
+    is("$status$out$err", '0', 'the plots are fresh');
+    is(join(' ', map { basename($_, '.svg') } sort glob "$root/docs/plots/*"),
+        "@names", 'the plots, and nothing beside them');
+}
+
+# What is wrong with the tags of an XML text, or ''.
+sub unbalanced {
+    my ($text) = @_;
+    my @open;
+    $text =~ s/\A<\?xml [^>]*\?>//;
+    $text =~ s/<!--.*?-->//sg;
+    my $attribute = qr/\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*')/;
+    while ($text =~ s{<(/?)([\w:]+)$attribute*\s*(/?)>}{}) {
+        my ($end, $tag, $empty) = ($1, $2, $3);
+        push @open, $tag if !$end && !$empty;
+        return "</$tag> closes nothing" if $end && (pop @open // '') ne $tag;
+    }
+    return "<$open[-1]> is not closed" if @open;
+    return $text =~ /<|&(?!\w+;)/ ? 'a stray < or &' : '';
+}
+
+sub check_xml {
+    my ($text, $name) = @_;
+    is(unbalanced($text), '', "$name: its tags are balanced");
+  SKIP: {
+        skip 'there is no xmllint here', 1 if !which('xmllint');
+        spew("$tmp/xml.svg", $text);
+        my ($status, undef, $err) = run('xmllint', '--noout', "$tmp/xml.svg");
+        is("$status$err", '0', "$name: xmllint");
+    }
+}
+isnt(unbalanced($_), '', "the check refuses $_") for '<a><b></a></b>', '<a>',
+    '<a/></a>', '<a b="1" c></a>', '<a b="1"c="2"/>', '<a>&</a>', '<a><</a>';
+
+# A colour's luminance, and the contrast of two, as WCAG 2 has them.
+sub luminance {
+    my ($hex) = @_;
+    $hex =~ s/^#(.)(.)(.)$/#$1$1$2$2$3$3/;
+    my ($r, $g, $b) = map { $_ <= 0.04045 ? $_ / 12.92
+            : (($_ + 0.055) / 1.055)**2.4 }
+        map { hex($_) / 255 } $hex =~ /([0-9a-f]{2})/g;
+    return 0.2126 * $r + 0.7152 * $g + 0.0722 * $b;
+}
+
+sub contrast {
+    my ($low, $high) = sort { $a <=> $b } map { luminance($_) } @_;
+    return ($high + 0.05) / ($low + 0.05);
+}
+
+for my $name (@names) {
+    my $text = $svg{$name};
+    check_xml($text, $name);
+    cmp_ok(length $text, '<', 40_000, "$name: under 40 kB");
+    like($text, qr/^ viewBox="0 0 800 480"$/m, "$name: its viewBox");
+    my ($head) = $text =~ /<svg([^>]*)>/;
+    unlike($head, qr/\b(?:width|height)=/, "$name: takes any width");
+    like($text,
+        qr{<svg[^>]*>\s*<title>[^<]{20,}</title>\s*<desc>[^<]{80,}</desc>},
+        "$name: title and description");
+    my ($style) = $text =~ /<style>\n(.*?)<\/style>/s;
+    my ($dark)  = ($style // '')
+        =~ /\@media \(prefers-color-scheme:dark\)\{\n(.*)\}\n\z/s;
+    ok($dark, "$name: a style for a dark page") or next;
+    unlike($text, qr/<rect(?![^>]*fill="none")[^>]*width="800"/,
+        "$name: no background");
+    my @small = grep { $_ < 14 } $text =~ /font-size="([\d.]+)"/g;
+    is("@small", '', "$name: no text below 14 px");
+    cmp_ok(scalar(() = $text =~ /<text>/g), '>=', 10, "$name: text is text");
+    my ($body) = $text =~ /<\/style>(.*)/s;
+    unlike($body, qr/rgb\(|font-family/, "$name: what the style can reach");
+
+    # All colours but the grid's, on white and on #111.
+    my %colours = map { $_ => 1 }
+        $body =~ /\b(?:stroke|color|fill)\s*=\s*['"](#[0-9a-f]{6})['"]/g;
+    delete $colours{'#dddddd'};
+    my @weak;
+    for my $colour (sort keys %colours) {
+        my ($on_dark) = $dark =~ /\[color="$colour"\]\{color:(#\w+)\}/;
+        my ($stroke) = $dark =~ /\[stroke="$colour"\]\{stroke:(#\w+)\}/;
+        push @weak, $colour
+            if !$on_dark || ($stroke // '') ne $on_dark
+            || contrast($colour, '#ffffff') < 4.5
+            || contrast($colour, '#111111') < 3
+            || contrast($on_dark, '#111111') < 4.5;
+    }
+    is("@weak", '', "$name: its colours have contrast, light and dark");
+    cmp_ok(scalar keys %colours, '>=', 2, "$name: it has colours");
+}
+
+# The account's constants are those of lesson 5.
+{
+    my $gp     = slurp("$root/tools/plots.gp");
+    my $lesson = slurp("$root/lessons/v4_storm/v4_storm.cu");
+    for (['k', 'K'], ['k_least', 'K_LEAST'], ['k_most', 'K_MOST'],
+        ['price', 'T_ADD_OVER_T_CAS']) {
+        my ($here)  = $gp =~ /^$_->[0] = ([\d.]+)/m;
+        my ($there) = $lesson =~ /\b$_->[1] = ([\d.]+)/;
+        is($here, $there, "$_->[0] is lesson 5's $_->[1]");
+    }
+}
+
+# --- a copy, in a directory with a space ---
+
+my $tree = tempdir(DIR => $tmp) . '/a course';
+my @data = map { s{^\Q$root\E/}{}r } glob("'$root/results/*.csv'"),
+    map { "$root/$_" } $sweep, $asked;
+
+sub restore {
+    copy("$root/$_", "$tree/$_") or die "$_: $!" for @data, 'tools/plots.sh',
+        'tools/plots.gp', map { "docs/plots/$_.svg" } @names;
+}
+make_path(map { "$tree/$_" } qw(tools docs/plots), dirname($sweep));
+restore();
+my $scratch = tempdir(DIR => $tmp);
+my %here    = (dir => $tree, env => { TMPDIR => $scratch });
+
+sub plots {
+    my ($option, @arguments) = @_;
+    return run({ %here, %$option }, 'sh', 'tools/plots.sh', @arguments);
+}
+
+# The names of the plots that --check finds stale.
+sub stale {
+    my ($option) = @_;
+    my ($status, $out, $err) = plots($option // {}, '--check');
+    my @found = $err =~ m{^docs/plots/(\w+)\.svg: stale; run make plots$}mg;
+    return "exit $status: $out$err"
+        if $out ne '' || @found != ($err =~ tr/\n//) || $status != !!@found;
+    return join ' ', sort @found;
+}
+
+# Changes the rows of a CSV; $change gets a row by column names.
+sub change_rows {
+    my ($file, $change) = @_;
+    my ($header, @rows) = split /\n/, slurp("$root/$file");
+    my @columns = split /,/, $header;
+    my @kept;
+    for (@rows) {
+        my %row;
+        @row{@columns} = split /,/, $_, -1;
+        push @kept, join ',', @row{@columns} if $change->(\%row);
+    }
+    spew("$tree/$file", join "\n", $header, @kept, '');
+}
+
+sub unchanged {
+    my ($name) = @_;
+    my @changed = grep { slurp("$tree/docs/plots/$_.svg") ne $svg{$_} } @names;
+    is("@changed", '', "$name: the plots stay");
+    is(join(' ', glob("$scratch/*")), '', "$name: no temporary file stays");
+}
+
+# --- stale plots are found; without gnuplot ---
+
+my $bare = { env => { TMPDIR => $scratch, PATH => path_without('gnuplot') } };
+is(stale($bare), '', '--check needs no gnuplot');
+{
+    my ($status, $out, $err) = plots($bare);
+    is("$status$out$err", "2plots need gnuplot: ./setup\n",
+        'drawing without gnuplot: exit 2 and one line');
+    unchanged('drawing without gnuplot');
+}
+{
+    my ($status, $out, $err) = plots({}, '--chekc');
+    is("$status$out", '2', 'an unknown argument: exit 2');
+    one_line($err, qr/--chekc.*--check/, 'an unknown argument: one line');
+}
+
+change_rows($sweep, sub { $_[0]{min_ms} *= 1.5 if $_[0]{variant} eq 'frozen_2B';
+    1 });
+is(stale(), 'storm_ratio storm_time', 'another time is found');
+change_rows($sweep, sub { $_[0]{tries_per_add} += 1
+            if $_[0]{variant} eq 'count_2B'; 1 });
+is(stale(), 'storm_tries', 'other tries are found');
+change_rows($sweep, sub { $_[0]{variant} ne 'threads_2B' });
+is(stale(), 'storm_threads', 'rows that are gone are found');
+change_rows($sweep, sub { $_[0]{median_ms} = 7; $_[0]{how} = 'x'; 1 });
+is(stale(), '', 'what no plot shows makes none stale');
+restore();
+change_rows($asked, sub { $_[0]{tries} += 5000
+            if $_[0]{setting} eq 'long-lived'; 1 });
+is(stale(), 'storm_k', 'another experiment is found');
+restore();
+change_rows('results/nvidia_a100_pcie_40gb.csv', sub { $_[0]{min_ms} += 1; 1 });
+is(stale(), 'storm_threads', 'another GPU is found');
+restore();
+for my $script (qw(plots.sh plots.gp)) {
+    spew("$tree/tools/$script", slurp("$root/tools/$script") . "# x\n");
+    is(stale(), "@names", "another $script is found");
+    restore();
+}
+edit("$tree/docs/plots/storm_k.svg", '</desc>', ' </desc>');
+unlink "$tree/docs/plots/storm_time.svg";
+is(stale(), 'storm_k storm_time', 'a changed and a missing plot are found');
+restore();
+
+# Columns by their names, rows in any order, under every awk.
+for my $file ($sweep, $asked, 'results/nvidia_h200.csv') {
+    my ($header, @rows) = map { join ',', reverse split /,/, $_, -1 }
+        split /\n/, slurp("$root/$file");
+    spew("$tree/$file", join "\n", $header, reverse(@rows), '');
+}
+is(stale(), '', 'columns and rows in another order: fresh');
+for my $name (qw(mawk gawk busybox)) {
+  SKIP: {
+        skip_or_fail("$name is not here") if !which($name);
+        my $command = $name eq 'busybox' ? 'busybox awk' : $name;
+        spew("$tmp/$name/awk", "#!/bin/sh\nexec $command \"\$@\"\n", 0755);
+        is(stale({ env => { TMPDIR => $scratch,
+            PATH => "$tmp/$name:$ENV{PATH}" } }), '', "$name: fresh");
+    }
+}
+restore();
+
+# --- mistakes ---
+
+# One line that matches, by both ways to call it; the plots stay.
+sub refuses {
+    my ($name, $pattern) = @_;
+    for my $argument (which('gnuplot') ? [] : (), ['--check']) {
+        my ($status, $out, $err) = plots({}, @$argument);
+        is("$status$out", '1', "$name: @$argument: exit 1");
+        one_line($err, $pattern, "$name: @$argument: one line");
+        unchanged("$name: @$argument");
+    }
+    restore();
+}
+for my $file ($sweep, $asked, 'results/nvidia_geforce_rtx_5070.csv') {
+    unlink "$tree/$file";
+    refuses("$file is missing", qr/^\Q$file\E: missing or empty$/);
+    spew("$tree/$file", '');
+    refuses("$file is empty", qr/^\Q$file\E: missing or empty$/);
+}
+change_rows($sweep, sub { 0 });
+refuses('only a header',
+    qr{^docs/plots/\w+\.svg: results/ has no data for it$});
+spew("$tree/$sweep", slurp("$root/$sweep") =~ s/\bmin_ms\b/ms/r);
+refuses('a column is gone', qr/^\Q$sweep\E:\d+: there is no column min_ms$/);
+spew("$tree/$asked", substr(slurp("$root/$asked"), 0, -20));
+refuses('a row is cut off', qr/^\Q$asked\E:\d+: \d+ fields where 6 are due$/);
+
+# --- drawing ---
+
+SKIP: {
+    skip_or_fail('there is no gnuplot here', 1) if !which('gnuplot');
+    my (undef, $version) = run('gnuplot', '--version');
+    chomp $version;
+    my ($status, $out, $err);
+
+  SKIP: {
+        my ($drawn_by) = $svg{storm_k} =~ /^<!-- .*(gnuplot .*) -->$/m;
+        skip "this is $version, the plots are of $drawn_by", 4
+            if $version ne $drawn_by;
+        unlink glob("'$tree/docs/plots/*.svg'");
+        ($status, $out, $err) = plots({});
+        is("$status$err", '0', 'drawn anew');
+        is($out, join('', map { "docs/plots/$_.svg: drawn\n" }
+            sort { index($out, $a) <=> index($out, $b) } @names),
+            'it names what it has drawn');
+        unchanged('drawn anew: byte by byte');
+    }
+    plots({});
+    ($status, $out, $err) = plots({});
+    is("$status$out$err", '0', 'drawn again: nothing to say');
+
+    # A GPU that left rows out, and on which 2 bytes never get ahead.
+    change_rows($sweep, sub {
+        my ($row) = @_;
+        $row->{min_ms} *= 9 if $row->{variant} eq 'moving_2B';
+        return $row->{variant} !~ /^(?:count|threads)/
+            && !($row->{variant} =~ /^alternate/ && $row->{n} > 4096);
+    });
+    ($status, $out, $err) = plots({});
+    is("$status$err", '0', 'rows are left out: drawn');
+    is(stale(), '', 'rows are left out: then fresh');
+    my %new = map { $_ => slurp("$tree/docs/plots/$_.svg") } @names;
+    check_xml($new{$_}, "$_, rows left out") for @names;
+    my $legend = qr/<text><tspan\s*>a count that never repeats</;
+    ok($svg{storm_time} =~ $legend, 'a series has its name in the legend');
+    ok($new{storm_time} !~ $legend, 'a series that is left out has not');
+    ok($new{storm_ratio} !~ /equal at/, 'no crossing: none is marked');
+
+    # The crossing, against one worked out here: from 4 at 2^20 to 1/4 at 2^22.
+    change_rows($sweep, sub {
+        my ($row) = @_;
+        return 1 if $row->{variant} !~ /^moving/;
+        $row->{min_ms} = $row->{variant} eq 'moving_4B' ? 8
+            : $row->{n} > 1 << 20 ? 2 : 32;
+        return $row->{n} != 1 << 21;
+    });
+    ($status, $out, $err) = plots({});
+    my $text = slurp("$tree/docs/plots/storm_ratio.svg");
+    my ($label) = $text =~ /<text>(.*equal at.*)<\/text>/;
+    ($label //= '') =~ s/<[^>]*>//g;
+    is($label, 'equal at n = 2.1 × 106 = 221.0', 'the crossing is computed');
+    restore();
+
+    # The last plot lacks its data: those before it stay, too.
+    change_rows($sweep, sub { $_[0]{min_ms} *= 2; 1 });
+    unlink "$tree/$asked";
+    ($status) = plots({});
+    is($status, 1, 'one CSV is missing: exit 1');
+    unchanged('one CSV is missing');
+    restore();
+
+    # gnuplot fails: it is said, and nothing is left half drawn.
+    spew("$tree/tools/plots.gp", slurp("$root/tools/plots.gp") . "nonsense\n");
+    ($status, $out, $err) = plots({});
+    is("$status$out", '1', 'gnuplot fails: exit 1');
+    one_line($err, qr{^docs/plots/\w+\.svg: gnuplot: .*invalid command},
+        'gnuplot fails: one line');
+    unchanged('gnuplot fails');
+}
+
+done_testing();

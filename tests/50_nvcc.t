@@ -1,0 +1,222 @@
+#!/usr/bin/env perl
+# What nvcc makes of the lessons: every architecture without a warning, the
+# command in each opening comment, and the atomic instructions in PTX and SASS
+# that the lessons claim. And names that no lesson may use.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use Cwd qw(abs_path);
+use File::Basename qw(basename dirname);
+use File::Path qw(make_path);
+use Test::More;
+
+my @archs = qw(75 80 86 90 100 120);
+my @strict = (split(' ', <<'END'), '-Xcompiler', '-Wall,-Wextra,-Werror');
+-std=c++17 -O3 -Icommon -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
+-D__CUDA_NO_HALF2_OPERATORS__ -D__CUDA_NO_HALF_CONVERSIONS__
+END
+my @lessons = map { basename($_) } sort glob "$root/lessons/v*_*";
+my $nvcc = find_nvcc();
+
+# --- the text ---
+
+# What a source may not say; comments are not looked at.
+my @forbidden = (
+    [qr/\b__h(?:add|mul|sub)2?\s*\(/,
+        'an operation that nvcc may fuse: use the _rn form'],
+    [qr/^\s*\#\s*(?:if|elif)(?:n?def)?\b.*
+        \b(?:__CUDACC__|__NVCC__|\w*MUSA\w*|CPU_\w+|\w*BACKEND\w*)\b/x,
+        'a branch on the backend'],
+    [qr/\btemplate\s*<|\bclass\s|\boperator\s*[-+*\/=]/,
+        'C++ beyond the common subset'],
+);
+
+# The lines of @lines that break a rule, as "LINE: why".
+sub breaches {
+    my ($text) = @_;
+    my $blank = sub { (my $c = $_[0]) =~ s/[^\n]//g; return $c };
+    $text =~ s{(/\*.*?\*/|//[^\n]*)}{$blank->($1)}gse;
+    my @lines = split /\n/, $text;
+    my @found;
+    for my $i (0 .. $#lines) {
+        $lines[$i] =~ $_->[0] and push @found, $i + 1 . ": $_->[1]"
+            for @forbidden;
+    }
+    return @found;
+}
+
+my @sources = files_of(qr/\.(cu|c)\z/, qw(lessons exercises solutions));
+cmp_ok(scalar @sources, '>=', @lessons, 'there are sources');
+for my $source (@sources) {
+    my @found = breaches(slurp("$root/$source"));
+    is("@found", '', "$source: nothing forbidden");
+}
+for (
+    ['x = __hadd(a, b);', 1], ['__hmul2 (a, b)', 1], ['__hsub(a, b)', 1],
+    ['__hadd_rn(a, b) __hfma(a, b, c)', 0], ['/* __hadd(a, b) */', 0],
+    ["#ifdef __CUDACC__\n#endif", 1], ["# if defined(__MUSA__)\n", 1],
+    ["#if __CUDA_ARCH__ >= 900\n#endif", 0], ["\n// __hmul(\nx", 0],
+    ['template <class T> f()', 1],
+) {
+    my ($text, $expected) = @$_;
+    is(scalar breaches($text), $expected, "the rules on: $text");
+}
+
+my $fast = qr/use_fast_math|ffast-math|Ofast|ftz=true|prec-(?:div|sqrt)=false|
+    funsafe-math|fassociative|freciprocal|ffinite-math|fmad=true|
+    ffp-contract=(?:fast|on)/x;
+{
+    (my $makefile = slurp("$root/Makefile")) =~ s/^\s*#.*//mg;
+    unlike($makefile, $fast, 'no fast math in the Makefile');
+    like('-O3 --use_fast_math', $fast, 'the rule finds fast math');
+    like($makefile, qr/-ffp-contract=off/, 'the CPU build fuses nothing');
+}
+
+# --- nvcc ---
+
+# The instructions or statements of kernel $name in a listing of $kind.
+sub kernel_text {
+    my ($kind, $name, $text) = @_;
+    my $begin =
+        $kind eq 'ptx' ? qr/^(?:\.visible |\.weak )?\.entry /m
+        : qr/^\.text\.|^\t\tFunction : /m;
+    my @found = grep { /\A\w*?\Q$name\E/ } split $begin, $text;
+    return @found == 1 ? $found[0] : '';
+}
+
+# Its global atomics, sorted; those on shared memory (ATOMS) are left out.
+sub atomics {
+    my ($kind, $text) = @_;
+    my $name = $kind eq 'ptx' ? qr/\b((?:atom|red)\.[\w.]+)/
+        : qr/\b((?:ATOMG?|REDG?)\.[\w.]+)/;
+    $text =~ s{//.*}{}g if $kind eq 'ptx';
+    return join ' ', sort $text =~ /$name/g;
+}
+
+my %claim = (
+    v0_half => { kernel => 'dot_half',
+        ptx  => qr/\Aatom\.add\.noftz\.f16\z/,
+        sass => qr/\AATOM\.E\.CAS\.STRONG\.GPU\z/ },
+    v1_pack2 => { kernel => 'dot_pack2',
+        ptx  => qr/\Aatom\.add\.noftz\.f16x2\z/,
+        sass => qr/\AATOM\.E\.ADD\.F16x2\.RN\.STRONG\.GPU\z/ },
+    v2_fastadd => { kernel => 'dot_fast',
+        ptx  => qr/\Aatom\.add\.noftz\.f16 atom\.add\.noftz\.f16x2\z/,
+        sass => qr/\AATOM\.E\.ADD\.F16x2\.RN\.STRONG\.GPU
+            \ ATOM\.E\.CAS\.STRONG\.GPU\z/x },
+);
+
+# A loop: a label, an add of half, the merge, the 32-bit CAS, and back. What is
+# loaded first is the whole 4-byte word: LD.E, not LD.E.U16.
+my $loop = qr{
+    \bLD\.E(?:\.SYS|\.STRONG\S*)?\ (?:.*\n)*?
+    .*(\.L_x_\d+):.*\n
+    (?:(?!.*BRA).*\n)*? .*\bHADD2\b.*\n
+    (?:(?!.*BRA).*\n)*? .*\bPRMT\b.*\n
+    (?:(?!.*BRA).*\n)*? .*\bATOM\.E\.CAS\.STRONG\.GPU\b.*\n
+    (?:(?!.*BRA).*\n)*? .*\bBRA\ `\(\1\)
+}x;
+
+SKIP: {
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+
+    my %gencode = map {
+        ($_ => ['-gencode', "arch=compute_$_,code=[sm_$_,compute_$_]"])
+    } @archs;
+    make_path(map { "$tmp/keep/$_" } @lessons);
+    my @results = run_jobs(map { [$nvcc, @strict, '--keep', '--keep-dir',
+        "$tmp/keep/$_", '-c', '-o', "$tmp/keep/$_/$_.o",
+        (map { @{ $gencode{$_} } } @archs), "lessons/$_/$_.cu"] } @lessons);
+    for my $i (0 .. $#lessons) {
+        my ($status, $out, $err) = @{ $results[$i] };
+        is("$status$out$err", '0',
+            "$lessons[$i]: compiles for sm_@archs without a warning");
+    }
+
+    # The rules are in force: operators on half, a variable that is not used.
+    my $good = slurp("$root/lessons/v0_half/v0_half.cu");
+    my @planted = (
+        ['an operator on half', '__hmul_rn(a[i], b[i])', 'a[i] * b[i]'],
+        ['half from a number',  '__float2half_rn(0.0f)', '0.0f'],
+        ['an unused variable',  'half sum = ', 'int spare; half sum = '],
+        ['a comparison of signs', 'int run, ok;',
+            'int run, ok = (size_t)argc > sizeof n ? argc < sizeof n : 0;'],
+    );
+    for my $i (0 .. $#planted) {
+        spew("$tmp/planted$i.cu", $good);
+        edit("$tmp/planted$i.cu", @{ $planted[$i] }[1, 2]);
+    }
+    @results = run_jobs(map { [$nvcc, @strict, '-arch=sm_90', '-c', '-o',
+        "$tmp/planted$_.o", "$tmp/planted$_.cu"] } 0 .. $#planted);
+    isnt($results[$_][0], 0, "the flags refuse $planted[$_][0]")
+        for 0 .. $#planted;
+
+    # The command that each opening comment gives.
+    my $tree = copy_tree('alone');
+    my (@commands, @programs);
+    for my $lesson (@lessons) {
+        my $text = slurp("$root/lessons/$lesson/$lesson.cu");
+        my ($command) = $text =~ m{Build it alone: +(nvcc(?:.*\\\n)*.*)};
+        ok(defined $command, "$lesson: the comment says how to build it")
+            or next;
+        $command =~ s/\\\n \* +//g;
+        $command =~ s/-arch=native/-arch=sm_90/ if !has_gpu();
+        my ($program) = $command =~ / -o (\S+)/;
+        push @programs, $program;
+        push @commands, [{ dir => $tree, env =>
+            { PATH => dirname($nvcc) . ":$ENV{PATH}" } }, 'sh', '-c', $command];
+    }
+    @results = run_jobs(@commands);
+    for my $i (0 .. $#results) {
+        my ($status, $out, $err) = @{ $results[$i] };
+        is("$status$out$err", '0', "$commands[$i][3]: builds, no warning");
+        ($status, $out) = run({ dir => $tree }, "./$programs[$i]", '--help');
+        my $number = $i + 1;
+        is($status, 0, "$programs[$i] --help: exit 0");
+        like($out, qr/^lesson $number  $lessons[$i]: /,
+            "$programs[$i] is lesson $number");
+    }
+
+    # PTX.
+    for my $lesson (sort keys %claim) {
+        my $claim = $claim{$lesson};
+        for my $arch (@archs) {
+            my ($file) = glob "$tmp/keep/$lesson/$lesson*compute_$arch*.ptx";
+            my $text = kernel_text('ptx', "$claim->{kernel}", demangled(
+                defined $file ? slurp($file) : ''));
+            like(atomics('ptx', $text), $claim->{ptx},
+                "$lesson, PTX for compute_$arch: the atomics");
+        }
+    }
+
+    # SASS.
+    my $nvdisasm  = find_disassembler('nvdisasm');
+    my $cuobjdump = find_disassembler('cuobjdump');
+    skip_or_fail('there is no nvdisasm or cuobjdump here')
+        if !$nvdisasm && !$cuobjdump;
+    my @command = $nvdisasm ? ($nvdisasm, '-c') : ($cuobjdump, '-sass');
+    for my $lesson (sort keys %claim) {
+        my $claim = $claim{$lesson};
+        for my $arch (@archs) {
+            my ($file) = glob "$tmp/keep/$lesson/$lesson*sm_$arch*.cubin";
+            my ($status, $out, $err) = run(@command, $file // 'missing');
+            my $name = "$lesson, SASS for sm_$arch";
+            is($status, 0, "$name: can be read") or diag($err);
+            my $text = kernel_text('sass', $claim->{kernel}, demangled($out));
+            like(atomics('sass', $text), $claim->{sass}, "$name: the atomics");
+            next if $lesson eq 'v1_pack2' || !$nvdisasm;
+            like($text, $loop, "$name: the loop");
+        }
+    }
+}
+
+# _Z8dot_half… as dot_half…, in all names of a listing.
+sub demangled {
+    my ($text) = @_;
+    $text =~ s/_Z[A-Z]*(\d+)(?=[a-z])//g;
+    return $text;
+}
+
+done_testing();

@@ -1,0 +1,133 @@
+#!/usr/bin/env perl
+# The lessons and the emulation's tests under the sanitizers of gcc and clang:
+# all must be clean, and each sanitizer must report what is wrong on purpose.
+# Run: prove tests/60_sanitizers.t
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(basename);
+use Test::More;
+
+my @lessons = map { basename($_) } sort glob "$root/lessons/v*_*";
+delete @ENV{qw(BACKEND CC CFLAGS ASAN_OPTIONS UBSAN_OPTIONS)};
+$ENV{CPU_TEST_N}  = 20000;
+$ENV{CPU_THREADS} = 3;
+# ThreadSanitizer waits a second at the end of each program unless told.
+$ENV{TSAN_OPTIONS} = 'atexit_sleep_ms=0';
+
+# The Makefile makes undefined behaviour a trap. A null pointer in a kernel is
+# left to the emulation, which reports it as error 700.
+my %flags = (
+    'address,undefined' =>
+        '-O1 -g -fsanitize=address,undefined -fno-sanitize=null',
+    thread => '-O1 -g -fsanitize=thread',
+);
+
+# Compiles TEXT; returns whether that went well.
+sub compile {
+    my ($cc, $sanitizer, $name, $text) = @_;
+    spew("$tmp/$name.c", $text);
+    my ($status) = run($cc, split(' ', $flags{$sanitizer}), '-pthread', '-o',
+        "$tmp/$name", "$tmp/$name.c");
+    return $status == 0;
+}
+
+# ---- What each sanitizer must find ----
+
+my $nothing = "int main(void) { return 0; }\n";
+my %wrong = (    # a name => what it says, the program
+    'a heap overflow' => ['heap-buffer-overflow', <<'END_C'],
+#include <stdlib.h>
+int main(void)
+{
+    volatile char *p = malloc(8);
+    p[8] = 1;
+    return 0;
+}
+END_C
+    'a leak' => ['detected memory leaks', <<'END_C'],
+#include <stdlib.h>
+char *volatile p;
+int main(void) { p = malloc(8); p = NULL; return 0; }
+END_C
+    'a signed overflow' => ['signed integer overflow', <<'END_C'],
+volatile int a = 2147483647;
+int main(void) { a = a + 1; return 0; }
+END_C
+);
+
+sub finds_planted {
+    my ($cc) = @_;
+    for my $what (sort keys %wrong) {
+        my ($message, $text) = @{ $wrong{$what} };
+        compile($cc, 'address,undefined', 'wrong', $text);
+        my ($status, $out, $err) = run("$tmp/wrong");
+        like($err, qr/$message/, "$cc, address,undefined: finds $what");
+    }
+}
+
+# c = c + 1 by all threads is the race that lesson 1 shows on purpose.
+sub plain_count {
+    my ($cc, $sanitizer, $build) = @_;
+    my ($status, $out, $err) = run("$build/v0_half", '--n', '2^18', '--runs',
+        '1', '--plain');
+    if ($sanitizer eq 'thread') {
+        like($err, qr/ThreadSanitizer: data race.*count_plain/s,
+            "$cc, thread: v0_half --plain is reported as a race");
+        isnt($status, 0, "$cc, thread: and fails");
+        unlike($err, qr/count_atomic/, "$cc, thread: the atomic count is not");
+    } else {
+        is("$status$err", '0', "$cc, $sanitizer: v0_half --plain is clean");
+    }
+}
+
+# ---- The lessons and the emulation ----
+
+sub build {
+    my ($cc, $sanitizer, $build) = @_;
+    my ($status, $out, $err) = run('make', '-s', '-j2', '-C', $root,
+        'BACKEND=cpu', "CC=$cc", "CFLAGS=$flags{$sanitizer}", "BUILD=$build",
+        map { "$build/$_" } @lessons);
+    is("$status$err", '0', "$cc, $sanitizer: the lessons compile");
+}
+
+sub clean_lessons {
+    my ($cc, $sanitizer, $build) = @_;
+    for my $lesson (@lessons) {
+        my ($status, $out, $err) = run("$build/$lesson", '--n', '2^16',
+            '--runs', '2');
+        is("$status$err", '0', "$cc, $sanitizer: $lesson is clean")
+            or diag($out);
+    }
+}
+
+sub clean_emulation {
+    my ($cc, $sanitizer) = @_;
+    my ($status, $out, $err) = run(
+        { env => { CC => $cc, CFLAGS => $flags{$sanitizer} } },
+        $^X, "$root/tests/30_cpu.t");
+    ok($status == 0 && $out =~ /^1\.\.\d\d\d$/m,
+        "$cc, $sanitizer: tests/30_cpu.t passes")
+        or diag("status $status\n$err", $out =~ /^((?!ok).*\n)/mg);
+}
+
+for my $cc (qw(gcc clang)) {
+    for my $sanitizer (sort keys %flags) {
+        my $build = "$tmp/$cc-$sanitizer";
+      SKIP: {
+            if (!which($cc) || !compile($cc, $sanitizer, 'nothing', $nothing)
+                || (run("$tmp/nothing"))[0] != 0) {
+                skip_or_fail("$cc -fsanitize=$sanitizer does not work here");
+            }
+            finds_planted($cc) if $sanitizer ne 'thread';
+            build($cc, $sanitizer, $build);
+            clean_lessons($cc, $sanitizer, $build);
+            plain_count($cc, $sanitizer, $build);
+            clean_emulation($cc, $sanitizer);
+        }
+    }
+}
+
+done_testing();

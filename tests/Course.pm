@@ -1,0 +1,280 @@
+# What the tests share: running commands, copies of the tree, tools that may be
+# missing. Perl's core modules only.
+package Course;
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use Exporter qw(import);
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
+use File::Find qw(find);
+use File::Path qw(make_path);
+use File::Spec;
+use File::Temp qw(tempdir);
+use Test::More;
+
+our @EXPORT = qw($root $ci $tmp @columns slurp spew run run_jobs which
+    path_without find_nvcc find_disassembler has_gpu skip_or_fail copy_tree edit one_line
+    files_of round_to_half bits_of value_of sums $product read_report);
+
+our $root = dirname(dirname(abs_path(__FILE__)));
+our $ci   = ($ENV{CI} // '') eq 'true';
+our $tmp  = tempdir(CLEANUP => 1);
+
+# The columns of results/*.csv and of --csv.
+our @columns = qw(gpu arch toolkit lesson variant n min_ms median_ms
+    ns_per_add result how source);
+
+# `make test BACKEND=cuda` hands its options on; the makes that the tests start
+# are not part of it. Messages in English.
+delete @ENV{qw(MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL MAKE_TERMOUT
+    MAKE_TERMERR GNUMAKEFLAGS)};
+$ENV{LC_ALL} = 'C';
+
+sub slurp {
+    my ($path) = @_;
+    open my $in, '<:raw', $path or die "$path: $!";
+    local $/;
+    return scalar(<$in>) // '';
+}
+
+sub spew {
+    my ($path, $text, $mode) = @_;
+    make_path(dirname($path));
+    open my $out, '>:raw', $path or die "$path: $!";
+    print $out $text;
+    close $out or die "$path: $!";
+    chmod $mode, $path or die "$path: $!" if $mode;
+}
+
+# --- commands ---
+
+my $started = 0;
+
+# A command without a shell, in directory $option->{dir}, with $option->{env}
+# (undef unsets). It gets at most $option->{seconds}, or five minutes.
+sub start {
+    my ($option, @command) = @_;
+    my $name = "$tmp/run" . ++$started;
+    my $pid  = fork // die "fork: $!";
+    if (!$pid) {
+        my %env = %{ $option->{env} // {} };
+        defined $env{$_} ? ($ENV{$_} = $env{$_}) : delete $ENV{$_}
+            for keys %env;
+        chdir($option->{dir} // $root) or die "$option->{dir}: $!";
+        open STDIN,  '<', File::Spec->devnull or die;
+        open STDOUT, '>', "$name.out" or die;
+        open STDERR, '>', "$name.err" or die;
+        alarm($option->{seconds} // 300);
+        exec { $command[0] } @command or exit 127;
+    }
+    return { pid => $pid, name => $name };
+}
+
+sub result {
+    my ($job, $wait) = @_;
+    my $status = $wait & 127 ? 128 + ($wait & 127) : $wait >> 8;
+    my @texts = map { slurp("$job->{name}.$_") } qw(out err);
+    unlink map { "$job->{name}.$_" } qw(out err);
+    return ($status, @texts);
+}
+
+# run([{dir => …, env => {…}},] COMMAND, ARGUMENT...): exit status (128 + the
+# signal's number where there was one), standard output, standard error.
+sub run {
+    my @command = @_;
+    my $option  = ref $command[0] ? shift @command : {};
+    my $job     = start($option, @command);
+    waitpid $job->{pid}, 0;
+    return result($job, $?);
+}
+
+# Runs [COMMAND...] after [COMMAND...], two at a time; their results in order.
+sub run_jobs {
+    my @todo = @_;
+    my (@results, %running);
+    my $next = 0;
+    while ($next < @todo || %running) {
+        if ($next < @todo && keys %running < 2) {
+            my @command = @{ $todo[$next] };
+            my $option  = ref $command[0] ? shift @command : {};
+            my $job     = start($option, @command);
+            $running{ $job->{pid} } = [$next++, $job];
+            next;
+        }
+        my $pid = waitpid -1, 0;
+        my ($number, $job) = @{ delete $running{$pid} // next };
+        $results[$number] = [result($job, $?)];
+    }
+    return @results;
+}
+
+# The lines of make's or a program's errors, without make's own last word.
+sub one_line {
+    my ($err, $pattern, $name) = @_;
+    my @lines = grep { !/^make(\[\d+\])?: \*\*\* \[/ } split /\n/, $err;
+    my $ok = ok(@lines == 1 && $lines[0] =~ $pattern, $name);
+    diag("expected one line like $pattern, got:\n$err") if !$ok;
+    return $ok;
+}
+
+# --- tools ---
+
+sub which {
+    my ($name) = @_;
+    return (grep { -x && !-d } map { "$_/$name" } File::Spec->path)[0];
+}
+
+# A PATH with all programs of this one but @names.
+sub path_without {
+    my %skip = map { $_ => 1 } @_;
+    my $bin = tempdir(DIR => $tmp);
+    for my $from (File::Spec->path) {
+        opendir my $list, $from or next;
+        $skip{$_}++ or symlink "$from/$_", "$bin/$_" for readdir $list;
+    }
+    return $bin;
+}
+
+# As the Makefile looks for it.
+sub find_nvcc {
+    return $ENV{NVCC} if $ENV{NVCC};
+    my @homes = grep { defined && length } $ENV{CUDA_HOME}, '/usr/local/cuda';
+    return which('nvcc') // (grep { -x } map { "$_/bin/nvcc" } @homes)[0];
+}
+
+# nvdisasm or cuobjdump, or undef.
+sub find_disassembler {
+    my ($name) = @_;
+    return which($name)
+        // (grep { -x } "$root/.venv/bin/$name", "/usr/local/cuda/bin/$name")[0];
+}
+
+sub has_gpu {
+    return scalar grep { -e } qw(/dev/nvidia0 /proc/driver/nvidia/version
+        /usr/lib/wsl/lib/libcuda.so.1);
+}
+
+# In a SKIP block: what is not there fails under CI=true, else is skipped.
+sub skip_or_fail {
+    my ($reason, $tests) = @_;
+    $tests //= 1;
+    if ($ci) {
+        fail("CI=true: $reason");
+        no warnings 'exiting';
+        last SKIP;
+    }
+    skip $reason, $tests;
+}
+
+# --- copies of the tree ---
+
+my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common
+    docs exercises solutions results tests tools);
+
+# A copy without what was built, in a new directory called $name.
+sub copy_tree {
+    my ($name) = @_;
+    my $to = tempdir(DIR => $tmp) . "/$name";
+    make_path($to);
+    find({
+        no_chdir => 1,
+        wanted   => sub {
+            my $target = "$to/" . File::Spec->abs2rel($_, $root);
+            return make_path($target) if -d && !-l;
+            return if !-f;
+            copy($_, $target) or die "$_: $!";
+            chmod +(stat)[2] & 0777, $target;
+        },
+    }, grep { -e } map { "$root/$_" } @parts);
+    return $to;
+}
+
+# Replaces one place in a file; dies unless there is exactly one.
+sub edit {
+    my ($path, $from, $to) = @_;
+    my $text  = slurp($path);
+    my $count = () = $text =~ /\Q$from\E/g;
+    die "$path: \"$from\" stands there $count times, not once\n"
+        if $count != 1;
+    $text =~ s/\Q$from\E/$to/;
+    spew($path, $text);
+}
+
+# All files below the directories or with the names given, as paths from the
+# root, that match $pattern.
+sub files_of {
+    my ($pattern, @places) = @_;
+    my @found;
+    find({
+        no_chdir => 1,
+        wanted   => sub {
+            push @found, File::Spec->abs2rel($_, $root) if -f && /$pattern/;
+        },
+    }, grep { -e } map { "$root/$_" } @places);
+    return sort @found;
+}
+
+# --- adding in half, with whole numbers ---
+
+# A half is a whole multiple of 2^-24, its unit here. Of N / 2^SHIFT units keep
+# the top 11 bits, but nothing below one unit; to nearest, ties to even.
+sub bit_length {
+    my ($n) = @_;
+    my $length = 0;
+    for (; $n > 0; $n >>= 1) { $length++ }
+    return $length;
+}
+
+sub round_to_half {
+    my ($n, $shift) = @_;
+    my $drop = bit_length($n) - 11;
+    $drop = $shift if $drop < $shift;
+    return $n if $drop == 0;
+    my $kept = $n >> $drop;
+    my $rest = $n - ($kept << $drop);
+    my $tie  = 1 << ($drop - 1);
+    $kept++ if $rest > $tie || ($rest == $tie && $kept % 2);
+    return $kept << ($drop - $shift);
+}
+
+sub bits_of {
+    my ($units) = @_;
+    my $shift = bit_length($units) - 11;
+    return $units if $shift < 0;
+    return (($shift + 1) << 10) + ($units >> $shift) - 1024;
+}
+
+sub value_of { return sprintf '%.6g', $_[0] / 2**24 }
+
+# 0.1 as a half is 1638 * 2^-14; its square is 1638^2 * 2^-28.
+our $product = round_to_half(1638 * 1638, 4);
+
+# The sums after 0, 1, 2, … LAST adds to START (0), and nothing is skipped.
+sub sums {
+    my ($addend, $last, $start) = @_;
+    my @sum = ($start // 0);
+    $sum[$_] = round_to_half($sum[$_ - 1] + $addend, 0) for 1 .. $last;
+    return @sum;
+}
+
+# --- the report ---
+
+# The report as label => [texts]; lines without a label belong to the last.
+sub read_report {
+    my ($text) = @_;
+    my (%report, $last);
+    for (split /\n/, $text) {
+        if (/^(lesson) (\d.*)/ || /^(\w+) +(\S.*)/) {
+            $last = $1;
+            push @{ $report{$last} }, $2;
+        } elsif (/^ {10}(\S.*)/ && defined $last) {
+            push @{ $report{$last} }, $1;
+        } else {
+            push @{ $report{unreadable} }, $_;
+        }
+    }
+    return \%report;
+}
+
+1;

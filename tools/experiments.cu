@@ -1,0 +1,301 @@
+/* What the storm of lesson 5 depends on: one question after another, as CSV.
+ * Needs a GPU; `make experiments` runs it. docs/reading_speedups.md reads the
+ * answers.
+ *
+ * Columns: question, its setting, threads in flight, adds, the smaller ms of
+ * two runs after a warm-up, and all tries (0: not counted). */
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "lesson.h"
+
+/* --- kernels --- */
+
+static __device__ unsigned add_by_cas(half *target, half value)
+{
+    unsigned *word = (unsigned *)((size_t)target & ~(size_t)2);
+    unsigned shift = ((size_t)target & 2) != 0 ? 16 : 0;
+    unsigned old = *(volatile unsigned *)word, seen, tries = 0;
+
+    do {
+        half sum =
+            __hadd_rn(__ushort_as_half((unsigned short)(old >> shift)), value);
+        seen = old;
+        old = atomicCAS(word, seen,
+                        (old & ~(0xffffu << shift)) |
+                            (unsigned)__half_as_ushort(sum) << shift);
+        tries++;
+    } while (old != seen);
+    return tries;
+}
+
+/* Thread t of `threads` that take part adds for i = t, t + threads, … below n.
+ * Of each warp only the first `lanes` lanes take part. Cells lie `apart` bytes
+ * from each other; every second add to a cell takes `odd`. */
+static __global__ void add(char *cells, unsigned count, unsigned apart,
+                           unsigned lanes, half even, half odd, unsigned n,
+                           int by_cas, unsigned long long *tries)
+{
+    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned lane = thread % 32, t = thread / 32 * lanes + lane;
+    unsigned threads = gridDim.x * blockDim.x / 32 * lanes, used = 0, i;
+
+    if (lane >= lanes)
+        return;
+    for (i = t; i < n; i += threads) {
+        half *target = (half *)(cells + (size_t)(i % count) * apart);
+        half value = i / count & 1 ? odd : even;
+        if (by_cas)
+            used += add_by_cas(target, value);
+        else
+            atomicAdd(target, value);
+    }
+    if (tries)
+        atomicAdd(tries, (unsigned long long)used);
+}
+
+static __global__ void add_pairs(char *cells, unsigned count, unsigned apart,
+                                 half value, unsigned n)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        atomicAdd((half2 *)(cells + (size_t)(i % count) * apart),
+                  __halves2half2(value, value));
+}
+
+/* --- one measurement --- */
+
+struct trial {
+    const char *question;
+    char setting[48];
+    unsigned count, apart, lanes, n;
+    int alternate, pairs;
+    unsigned blocks; /* of the grid; 0: a thread for each add */
+    int block_threads;
+    int blocks_each; /* on a multiprocessor; 0: all that fit */
+    int carveout;    /* percent; -1: the driver's choice */
+};
+
+static char *d_cells;
+static unsigned long long *d_tries;
+static size_t cells_bytes;
+static int multiprocessors, shared_bytes, reserved_bytes;
+
+static size_t set_limits(const struct trial *t, int *in_flight)
+{
+    size_t shared = 0;
+    int each = 0;
+
+    if (t->blocks_each > 0 && t->blocks_each < 2048 / t->block_threads)
+        shared = ((size_t)shared_bytes / (size_t)t->blocks_each -
+                  (size_t)reserved_bytes) /
+                 128 * 128;
+    CHECK(cudaFuncSetAttribute((const void *)add,
+                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               (int)shared));
+    CHECK(cudaFuncSetAttribute((const void *)add,
+                               cudaFuncAttributePreferredSharedMemoryCarveout,
+                               t->carveout));
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &each, (const void *)add, t->block_threads, shared));
+    *in_flight = each * multiprocessors * t->block_threads;
+    return shared;
+}
+
+static float run(const struct trial *t, size_t shared, int by_cas)
+{
+    unsigned threads = t->n / t->lanes * 32;
+    unsigned block_threads = (unsigned)t->block_threads;
+    unsigned blocks =
+        t->blocks ? t->blocks : (threads + block_threads - 1) / block_threads;
+    half even = __float2half_rn(t->alternate ? 1.0f : 0.00999451f);
+    half odd = __float2half_rn(t->alternate ? -1.0f : 0.00999451f);
+    cudaEvent_t begin, end;
+    float ms;
+
+    CHECK(cudaMemset(d_cells, 0, cells_bytes));
+    CHECK(cudaMemset(d_tries, 0, sizeof *d_tries));
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    CHECK(cudaEventRecord(begin, 0));
+    if (t->pairs)
+        add_pairs<<<blocks, block_threads>>>(d_cells, t->count, t->apart, even,
+                                             t->n);
+    else
+        add<<<blocks, block_threads, shared>>>(d_cells, t->count, t->apart,
+                                               t->lanes, even, odd, t->n,
+                                               by_cas, by_cas ? d_tries : NULL);
+    CHECK(cudaGetLastError());
+    CHECK(cudaEventRecord(end, 0));
+    CHECK(cudaEventSynchronize(end));
+    CHECK(cudaEventElapsedTime(&ms, begin, end));
+    CHECK(cudaEventDestroy(begin));
+    CHECK(cudaEventDestroy(end));
+    return ms;
+}
+
+static void measure(const struct trial *t)
+{
+    unsigned long long tries = 0;
+    int in_flight, i;
+    size_t shared = set_limits(t, &in_flight);
+    float best = 0;
+
+    for (i = 0; i < 3; i++) {
+        float ms = run(t, shared, 0);
+        if (i == 1 || (i > 1 && ms < best))
+            best = ms;
+    }
+    if (!t->pairs) {
+        run(t, shared, 1);
+        CHECK(
+            cudaMemcpy(&tries, d_tries, sizeof tries, cudaMemcpyDeviceToHost));
+    }
+    if (t->blocks && (int)t->blocks * t->block_threads < in_flight)
+        in_flight = (int)t->blocks * t->block_threads;
+    printf("%s,%s,%d,%u,%.5g,%llu\n", t->question, t->setting, in_flight, t->n,
+           (double)best, tries);
+    fflush(stdout);
+}
+
+/* --- the questions --- */
+
+static const struct trial plain = {"", "", 1, 4,   32, 1 << 20,
+                                   0,  0,  0, 256, 0,  -1};
+
+/* Do threads that stay and add again make another storm than as many that come
+ * and go? */
+static void ask_long_lived(void)
+{
+    struct trial t = plain;
+    int b;
+
+    t.question = "lifetime";
+    for (b = 1; b <= 8; b++) {
+        t.blocks_each = b;
+        t.carveout = 100;
+        t.blocks = 0;
+        snprintf(t.setting, sizeof t.setting, "one add a thread");
+        measure(&t);
+        t.blocks = (unsigned)(b * multiprocessors);
+        snprintf(t.setting, sizeof t.setting, "long-lived");
+        measure(&t);
+    }
+}
+
+/* Does a fail need the same address, or only the same sector or line? */
+static void ask_distance(void)
+{
+    static const unsigned apart[] = {4, 32, 128, 4096};
+    struct trial t = plain;
+    int k;
+
+    for (k = 0; k < 4; k++) {
+        t.apart = apart[k];
+        t.count = 16;
+        t.question = "distance";
+        t.alternate = 1;
+        t.pairs = 0;
+        t.n = 1 << 18;
+        snprintf(t.setting, sizeof t.setting, "2 bytes; 16 cells %u apart",
+                 apart[k]);
+        measure(&t);
+        t.pairs = 1;
+        t.n = 1 << 24;
+        snprintf(t.setting, sizeof t.setting, "4 bytes; 16 cells %u apart",
+                 apart[k]);
+        measure(&t);
+    }
+}
+
+/* A thread whose add has won waits until its warp and its block are done, and
+ * only then does another block take their place. Do smaller blocks, whose
+ * threads wait less, make a larger storm? */
+static void ask_block_size(void)
+{
+    struct trial t = plain;
+
+    t.question = "block";
+    t.carveout = 100;
+    for (t.block_threads = 32; t.block_threads <= 1024; t.block_threads *= 2) {
+        t.blocks_each = 1024 / t.block_threads;
+        snprintf(t.setting, sizeof t.setting, "%d threads a block",
+                 t.block_threads);
+        measure(&t);
+    }
+}
+
+/* The same for a warp, of which only some lanes take part. */
+static void ask_lanes(void)
+{
+    static const unsigned lanes[] = {1, 2, 4, 8, 16, 32};
+    struct trial t = plain;
+    int k;
+
+    t.question = "lanes";
+    for (k = 0; k < 6; k++) {
+        t.lanes = lanes[k];
+        snprintf(t.setting, sizeof t.setting, "%u of 32 lanes", lanes[k]);
+        measure(&t);
+    }
+}
+
+static void ask_carveout(void)
+{
+    static const int carveout[] = {-1, 0, 25, 50, 75, 100};
+    struct trial t = plain;
+    int k;
+
+    t.question = "carveout";
+    t.n = 1 << 22;
+    for (k = 0; k < 6; k++) {
+        t.carveout = carveout[k];
+        snprintf(t.setting, sizeof t.setting, "%d%%", carveout[k]);
+        measure(&t);
+    }
+}
+
+/* Rows for a regression of ms on tries, over n and threads in flight. */
+static void ask_price(void)
+{
+    struct trial t = plain;
+    int b, k;
+
+    t.question = "price";
+    t.carveout = 100;
+    for (b = 1; b <= 8; b += b < 2 ? 1 : 2)
+        for (k = 14; k <= 24; k += 2) {
+            t.blocks_each = b;
+            t.n = 1u << k;
+            snprintf(t.setting, sizeof t.setting, "%d blocks each", b);
+            measure(&t);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    lesson_begin(0, "experiments", "what the storm depends on", argc, argv,
+                 NULL, 0);
+    lesson.csv = 1;
+    report_device();
+    CHECK(cudaDeviceGetAttribute(&multiprocessors,
+                                 cudaDevAttrMultiProcessorCount, 0));
+    CHECK(cudaDeviceGetAttribute(
+        &shared_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
+    CHECK(cudaDeviceGetAttribute(&reserved_bytes,
+                                 cudaDevAttrReservedSharedMemoryPerBlock, 0));
+    cells_bytes = 16 * 4096;
+    CHECK(cudaMalloc((void **)&d_cells, cells_bytes));
+    CHECK(cudaMalloc((void **)&d_tries, sizeof *d_tries));
+    printf("question,setting,in_flight,n,ms,tries\n");
+    ask_price();
+    ask_carveout();
+    ask_block_size();
+    ask_lanes();
+    ask_long_lived();
+    ask_distance();
+    CHECK(cudaFree(d_cells));
+    CHECK(cudaFree(d_tries));
+    return 0;
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# Shows the atomic instructions of each kernel, with what stands around them.
+#
+#     sh tools/inside.sh ptx|sass sm_90 FILE.cu
+#
+# NVCC is the compiler to use. SASS needs nvdisasm (or cuobjdump, which calls
+# it), from the CUDA Toolkit or from ./setup --test.
+set -eu
+kind=$1 arch=$2 source=$3
+fail() { printf '%s\n' "$*" >&2; exit 2; }
+
+[ -n "${NVCC:-}" ] || fail "$kind needs nvcc: install the CUDA Toolkit, or set NVCC or CUDA_HOME"
+
+# The first of these that there is.
+find_tool() {
+    for tool in "$(command -v "$1" || true)" ".venv/bin/$1" \
+        "$(dirname "$NVCC")/$1" "${CUDA_HOME:-}/bin/$1"; do
+        if [ -x "$tool" ]; then
+            printf '%s\n' "$tool"
+            return
+        fi
+    done
+}
+
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+if [ "$kind" = ptx ]; then
+    "$NVCC" -arch="$arch" -O3 -Icommon -ptx -o "$out/ptx" "$source"
+    cat "$out/ptx" > "$out/listing"
+else
+    nvdisasm=$(find_tool nvdisasm)
+    cuobjdump=$(find_tool cuobjdump)
+    [ -n "$nvdisasm$cuobjdump" ] ||
+        fail "$kind needs nvdisasm or cuobjdump: both come with the CUDA Toolkit, or with ./setup --test"
+    "$NVCC" -arch="$arch" -O3 -Icommon -cubin -o "$out/cubin" "$source"
+    if [ -n "$nvdisasm" ]; then
+        "$nvdisasm" -c "$out/cubin" > "$out/listing"
+    else
+        "$cuobjdump" -sass "$out/cubin" > "$out/listing"
+    fi
+fi
+printf '%s for %s, from %s\n' "$kind" "$arch" "$source"
+awk -f tools/inside.awk "$out/listing"

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Counts one run of a lesson with Nsight Compute: the kernel's time, and the
+# atomic requests that reached the L2 cache.
+#
+#     sh tools/profile.sh ./lesson1
+#
+# The clocks are left alone: by default ncu locks them to base, and a published
+# time may differ from yours for that reason alone.
+set -eu
+fail() { printf '%s\n' "$*" >&2; exit 2; }
+
+[ "${BACKEND:-}" = cuda ] || fail "profile needs an NVIDIA GPU: the CPU emulation has no L2 counters"
+command -v ncu > /dev/null || fail "profile needs ncu (Nsight Compute), which comes with the CUDA Toolkit"
+
+exec ncu --clock-control none --kernel-name 'regex:^dot_' --launch-count 1 \
+    --metrics gpu__time_duration.sum,lts__t_requests_srcunit_tex_op_atom.sum,lts__t_requests_srcunit_tex_op_red.sum \
+    "$1" --runs 1
