@@ -20,6 +20,13 @@ LESSONS := $(addprefix lesson,$(NUMBERS))
 name_of = $(word $(1),$(NAMES))
 source_of = $(or $(wildcard lessons/$(1)/$(1).cu),tests/cpu/$(1).cu)
 
+# --- the exercises: exerciseK is exercises/0K_NAME.cu or .c --------------------
+
+TASK_FILES := $(notdir $(wildcard $(foreach d,exercises solutions, \
+                $d/[0-9][0-9]_*.cu $d/[0-9][0-9]_*.c)))
+TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
+           $(firstword $(subst _, ,$f)))))
+
 # --- the backend --------------------------------------------------------------
 
 ifndef NVCC
@@ -74,7 +81,8 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/*)
 .PHONY: help all test bench bench-cpu experiments corrections plots listings \
     quote clean backend known-arch build common docs exercises lessons results \
     solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
-    $(NUMBERS:%=profile%)
+    $(NUMBERS:%=profile%) progress $(TASKS:%=exercise%) $(TASKS:%=watch%) \
+    $(TASKS:%=hint%) $(TASKS:%=diff%) $(TASKS:%=solution%) $(TASKS:%=reset%)
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -150,6 +158,37 @@ $(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
 ptx% sass% profile%:
 	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
 
+# --- the exercises ------------------------------------------------------------
+
+## exerciseK    build your exercises/0K_NAME and check it
+## watchK       the same again at every save
+## hintK        show one more hint
+## diffK        compare yours with the solution
+## solutionK    show the solution, and why it is so
+## resetK       put exercise K back; yours is kept in build/kept/
+## progress     show which exercises are done, and what is next
+
+# How tools/exercise.sh makes "$program" of "$source", the learner's own file.
+ifeq ($(BACKEND),cuda)
+  BUILD_CU = $(COMPILE) -o "$$program" "$$source"
+else
+  BUILD_CU = awk -f common/cpu/launch.awk "$$source" > "$$program.c" && \
+      $(COMPILE) -o "$$program" "$$program.c" $(RUNTIME) -lm
+endif
+BUILD_C = $(CC) $(CPU_FLAGS) $(CFLAGS) -o "$$program" "$$source" -lm
+export BUILD BUILD_CU BUILD_C TASKS
+
+$(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend known-arch
+progress $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):
+	@sh tools/exercise.sh $@
+
+exercise% watch% hint% diff% solution% reset%:
+	@echo "make $@: there is no exercise $*; the exercises are \
+	$(firstword $(TASKS)) to $(lastword $(TASKS))" >&2; exit 2
+
+exercise watch hint diff solution reset:
+	@echo "make $@: say which one, as in make $@1" >&2; exit 2
+
 # --- figures, pages, tests ----------------------------------------------------
 
 ## bench        measure the lessons on this GPU, write results/, print the table
@@ -192,9 +231,11 @@ quote:
 test:
 	@prove $(PROVEFLAGS) tests/*.t
 
-## clean        remove what was built
+## clean        remove what was built; your exercises and their state stay
 clean:
-	rm -rf build $(LESSONS)
+	rm -rf $(filter-out build/kept build/exercises.%,$(wildcard build/*)) \
+	    $(LESSONS)
+	@[ ! -d build ] || rmdir build 2>/dev/null || true
 
 # A directory is no target, though make would say "up to date".
 build common docs exercises lessons results solutions tests tools:

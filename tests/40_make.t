@@ -3,6 +3,7 @@
 # copies of the tree.
 use strict;
 use warnings;
+use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
@@ -78,7 +79,8 @@ my $makefile = slurp("$root/Makefile");
     my %internal = map { $_ => 1 } qw(help backend known-arch),
         split ' ', $directories // '';
     my @phony = map { split ' ' } $joined =~ /^\.PHONY:(.*)/mg;
-    s/\$\(LESSONS\)/lessonK/, s/\$\(NUMBERS:%=(\w+)%\)/${1}K/ for @phony;
+    s/\$\(LESSONS\)/lessonK/, s/\$\((?:NUMBERS|TASKS):%=(\w+)%\)/${1}K/
+        for @phony;
     @phony = grep { !$internal{$_} } @phony;
     cmp_ok(scalar @phony, '>=', 10, 'the phony targets are found');
     like($help, qr/^\Q$_\E +\w/m, "the help lists $_") for @phony;

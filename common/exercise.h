@@ -1,0 +1,65 @@
+/* What the exercises share: saying what holds and what is missing, and inputs
+ * that vary. Host code only; C11 and CUDA C++.
+ *
+ * Exit status of an exercise: 0 when everything holds, 1 when something is
+ * missing, 3 on a CUDA error (lesson.h). */
+#ifndef EXERCISE_H
+#define EXERCISE_H
+
+#include "lesson.h"
+
+/* Names the exercise; call it first. */
+static inline void exercise_begin(int number, const char *name)
+{
+    lesson.program = name;
+    snprintf(lesson.target, sizeof lesson.target, "exercise%d", number);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a crash loses no line */
+    printf("exercise %d  %s\n", number, name);
+}
+
+/* Says that `what` holds (nothing where it is NULL: one check of many); or,
+ * where it does not, says what is missing and ends the program with status 1.
+ * The first failure is the one to work on. */
+static inline void require(int holds, const char *what, const char *missing,
+                           ...)
+{
+    va_list arguments;
+
+    if (holds && what)
+        printf("holds     %s\n", what);
+    if (holds)
+        return;
+    printf("missing   ");
+    va_start(arguments, missing);
+    vprintf(missing, arguments);
+    va_end(arguments);
+    putchar('\n');
+    exit(EXIT_WRONG);
+}
+
+/* Says that all is done; returns main's exit status. */
+static inline int exercise_end(void)
+{
+    printf("done      all checks hold\n");
+    return 0;
+}
+
+/* The next of a fixed sequence of numbers, 0 to 2^32 - 1 (xorshift32 of
+ * Marsaglia, 2003, without 0): varied inputs, the same on every run. */
+static inline uint32_t exercise_random(void)
+{
+    static uint32_t state = 2463534242u;
+
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+}
+
+/* A half between 0.5 and 1.5: varied, and far from overflow and subnormals. */
+static inline uint16_t exercise_half(void)
+{
+    return fp16_from_double(0.5 + exercise_random() / 4294967296.0);
+}
+
+#endif

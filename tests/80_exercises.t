@@ -1,0 +1,348 @@
+#!/usr/bin/env perl
+# The exercises: as they are they compile and fail with the message that they
+# promise; the solutions pass; wrong answers fail; all of them differ only in
+# the TODO regions; the hints are there and do not give the answer away.
+# Run: prove tests/80_exercises.t
+use strict;
+use warnings;
+use File::Glob qw(:bsd_glob);
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(basename);
+use File::Path qw(make_path);
+use Test::More;
+
+chdir $root or die "$root: $!";
+delete @ENV{qw(ASAN_OPTIONS UBSAN_OPTIONS)};
+$ENV{TSAN_OPTIONS} = 'atexit_sleep_ms=0';
+
+my @exercises = map { basename($_) } sort grep { m{/\d\d_\w+\.cu?\z} }
+    glob 'exercises/*';
+my @solutions = map { basename($_) } sort glob 'solutions/*';
+cmp_ok(scalar @exercises, '>=', 1, 'there are exercises');
+is("@exercises", "@{[map { basename($_) } sort glob 'exercises/*']}",
+    'exercises/ holds exercises and nothing else');
+is("@solutions", "@exercises", 'solutions/ holds the same names');
+is(join(' ', map { /^0*(\d+)/ } @exercises), join(' ', 1 .. @exercises),
+    'they are numbered from 1 without a gap');
+@exercises = grep { -e "solutions/$_" } @exercises;
+
+sub stem { return $_[0] =~ s/\.cu?\z//r }
+
+sub wrong_ones {
+    my ($file) = @_;
+    return map { s{^\./}{}r } sort glob 'tests/wrong/' . stem($file) . '/*';
+}
+
+# --- the regions ---
+
+# The text with all regions emptied, and what stood in them; nothing where the
+# marks do not match.
+sub split_regions {
+    my ($text) = @_;
+    my ($outside, $inside, @regions) = ('', 0);
+    for my $line (split /^/, $text) {
+        if ($line =~ m{/\* TODO:}) {
+            return if $inside;
+            $inside = 1;
+            push @regions, '';
+        } elsif ($line =~ m{^ *+/\* END TODO \*/$}) {
+            return if !$inside;
+            $inside = 0;
+        } elsif ($inside) {
+            $regions[-1] .= $line;
+            next;
+        }
+        $outside .= $line;
+    }
+    return $inside ? () : ($outside, @regions);
+}
+
+# Why $b is no other answer to the exercise $a, or ''.
+sub difference {
+    my ($from, $to) = @_;
+    my ($outside, @from) = split_regions($from);
+    my ($other,   @to)   = split_regions($to);
+    return 'the marks do not match' if !defined $outside || !defined $other;
+    return 'no regions'             if !@from;
+    return 'differs outside of the regions' if $outside ne $other;
+    return 'does not differ'                if $from eq $to;
+    return '';
+}
+
+{
+    my $text = "a\n/* TODO: x. */\nb\n/* END TODO */\nc\n";
+    for (
+        ['b', 'B',     ''],
+        ['b', 'b2',    ''],
+        ['c', 'C',     'differs outside of the regions'],
+        ['x', 'y',     'differs outside of the regions'],
+        ['b', 'b',     'does not differ'],
+        ['/\* END TODO \*/\n', '', 'the marks do not match'],
+        ['b', '/* TODO: z. */', 'the marks do not match'],
+    ) {
+        my ($from, $to, $expected) = @$_;
+        is(difference($text, $text =~ s/$from/$to/r), $expected,
+            "the check of regions: $from becomes $to");
+    }
+}
+
+my %promise;
+for my $file (@exercises) {
+    my $text = slurp("exercises/$file");
+    my ($outside, @regions) = split_regions($text);
+    ok(@regions >= 1 && @regions <= 3, "$file: one to three regions");
+
+    my $lines = () = $text =~ /\n/g;
+    ok($lines >= 40 && $lines <= 150, "$file: 40 to 150 lines")
+        or diag("$lines lines");
+    diag("$file: $lines lines, 90 are the aim") if $lines > 90;
+
+    my ($comment) = $text =~ m{\A/\*(.*?)\*/}s;
+    $comment //= '';
+    my ($number, $name) = stem($file) =~ /^(\d+)_(\w+)/;
+    like($comment, qr/\A Exercise $number, $name: /, "$file: names itself");
+    like($comment, qr/^ \* $_: \S/m, "$file: $_") for 'Task', 'Constraint';
+    ($promise{$file}) = $comment =~ /^ \* Untouched, it ends with: (\S.*)$/m;
+    ok(defined $promise{$file}, "$file: says how it ends untouched");
+    my ($page) = $comment =~ /^ \* Read: ([\w\/.]*\w)/m;
+    ok(defined $page && -e $page, "$file: what to read is there");
+
+    is(difference($text, slurp("solutions/$file")), '',
+        "$file: the solution differs only in the regions");
+    my (undef, @answers) = split_regions(slurp("solutions/$file"));
+    my @silent = grep { !m{/\*} } @answers;
+    is(scalar @silent, 0, "$file: each region of the solution says why");
+
+    my @wrong = wrong_ones($file);
+    cmp_ok(scalar @wrong, '>=', 3, "$file: three wrong answers");
+    my %seen = (slurp("solutions/$file") => 'the solution');
+    for my $wrong (@wrong) {
+        my $other = slurp($wrong);
+        is(difference($text, $other), '',
+            "$wrong: differs only in the regions");
+        is($seen{$other}, undef, "$wrong: is no other answer's copy");
+        $seen{$other} = $wrong;
+    }
+}
+my %known = map { stem($_) => 1 } @exercises;
+is(join(' ', grep { !$known{ basename($_) } } glob 'tests/wrong/*'), '',
+    'wrong answers to exercises only');
+
+# --- the hints ---
+
+# The hints of exercise $number in docs/exercises.md.
+sub hints_of {
+    my ($page, $number) = @_;
+    my ($list) = $page =~
+        m{<summary>Exercise $number, .*?</summary>\n(.*?)</details>}s;
+    return grep { /\S/ } map { s/\s+\z//r }
+        split /^(?:[-*]|\d+\.)\s+/m, $list // '';
+}
+
+sub plain { return $_[0] =~ s/[\s`]//gr }
+
+# The lines of the answer that stand in the hints; what the exercise itself
+# shows is no secret, nor is a line that any program has.
+sub given_away {
+    my ($hints, $answer, $exercise) = @_;
+    my $told  = plain($hints);
+    my %shown = map { plain($_) => 1 } split /\n/, $exercise;
+    return grep {
+        my $line = plain($_);
+        length $line >= 8 && !$shown{$line} && index($told, $line) >= 0
+    } split /\n/, $answer;
+}
+for (
+    [1, "take `sum = a +\n  b;` here", "int sum;\n", 'a line of the answer'],
+    [0, 'take a sum',              "int sum;\n",      'words'],
+    [0, 'take `sum = a + b;`',     "sum = a + b;\n",  'what the exercise shows'],
+) {
+    my ($count, $hint, $exercise, $what) = @$_;
+    is(scalar given_away($hint, "    sum = a + b;\n", $exercise), $count,
+        "the check of hints: $what");
+}
+
+my $page = -e 'docs/exercises.md' ? slurp('docs/exercises.md') : '';
+for my $file (@exercises) {
+    my ($number) = $file =~ /^0*(\d+)/;
+    my @hints = hints_of($page, $number);
+    ok(@hints >= 2 && @hints <= 4, "$file: two or three hints")
+        or diag(scalar @hints, ' hints in docs/exercises.md');
+    my (undef, @answers) = split_regions(slurp("solutions/$file"));
+    my @given = given_away("@hints", "@answers", slurp("exercises/$file"));
+    is("@given", '', "$file: the hints share no line with the solution");
+    like($page, qr{^\|.*\]\(\.\./exercises/\Q$file\E\).*\]\(.*\|$}m,
+        "$file: is in the list of docs/exercises.md");
+}
+
+# --- building ---
+
+# All of them: [NAME, PATH].
+my %group = (
+    exercise => [map { [stem($_), "exercises/$_"] } @exercises],
+    solution => [map { [stem($_), "solutions/$_"] } @exercises],
+    wrong    => [
+        map { my $file = $_; map { [stem($file), $_] } wrong_ones($file) }
+            @exercises
+    ],
+);
+
+my @cpu = split ' ', <<'END';
+-std=gnu11 -Wall -Wextra -Wconversion -Werror -pthread -ffp-contract=off
+-fno-strict-aliasing -fsanitize=alignment -fsanitize-undefined-trap-on-error
+-Icommon/cpu -Icommon
+END
+my @strict = (split(' ', <<'END'), '-Xcompiler', '-Wall,-Wextra,-Werror');
+-std=c++17 -O3 -Icommon -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
+-D__CUDA_NO_HALF2_OPERATORS__ -D__CUDA_NO_HALF_CONVERSIONS__
+END
+
+# Each source as plain C, once.
+my %plain_c;
+for (map { @$_ } values %group) {
+    my ($name, $path) = @$_;
+    if ($path !~ /\.cu\z/) {
+        $plain_c{$path} = $path;
+        next;
+    }
+    my ($status, $out, $err) = run('awk', '-f', 'common/cpu/launch.awk', $path);
+    is("$status$err", '0', "$path: rewritten for the CPU");
+    $plain_c{$path} = "$tmp/c/" . $path =~ s{/}{-}gr . '.c';
+    spew($plain_c{$path}, $out);
+}
+
+# Builds each of @items with a C compiler; returns PATH => program. What does not
+# build is reported here. Wrong answers may leave something unused.
+sub build_cpu {
+    my ($dir, $command, @items) = @_;
+    make_path("$tmp/$dir");
+    my @runtime = map { ["$tmp/$dir/" . basename($_) . '.o', $_] }
+        glob 'common/cpu/*.c';
+    my @objects = map { $_->[0] } @runtime;
+    my @results = run_jobs(
+        map { [@$command, @cpu, '-c', '-o', @$_] } @runtime);
+    my @failed = grep { $_->[0] != 0 } @results;
+    is(scalar @failed, 0, "@$command: the emulation compiles");
+    # The Makefile links what launches nothing without the emulation.
+    @results = run_jobs(map {
+        [@$command, @cpu, $_->[1] =~ /^tests/ ? '-w' : (), '-o',
+            "$tmp/$dir/" . $_->[1] =~ s{/}{-}gr, $plain_c{ $_->[1] },
+            $_->[1] =~ /\.cu\z/ ? @objects : (), '-lm']
+    } @items);
+    return check_built("@$command", $dir, \@results, @items);
+}
+
+sub build_cuda {
+    my ($nvcc, $link, @items) = @_;
+    make_path("$tmp/cuda");
+    my @results = run_jobs(map {
+        [$nvcc, @strict, $link ? '-arch=native' : ('-arch=sm_90', '-c'), '-o',
+            "$tmp/cuda/" . $_->[1] =~ s{/}{-}gr, $_->[1]]
+    } @items);
+    return check_built('nvcc', 'cuda', \@results, @items);
+}
+
+sub check_built {
+    my ($how, $dir, $results, @items) = @_;
+    my %program;
+    for my $i (0 .. $#items) {
+        my ($status, $out, $err) = @{ $results->[$i] };
+        my $path = $items[$i][1];
+        is("$status$out$err", '0', "$how: $path compiles without a warning")
+            or next;
+        $program{$path} = "$tmp/$dir/" . $path =~ s{/}{-}gr;
+    }
+    return %program;
+}
+
+# --- running ---
+
+# Runs what was built, two at a time, 10 s each: PATH => [status, out, err].
+sub run_all {
+    my (%program) = @_;
+    my @paths = sort keys %program;
+    my @results = run_jobs(map { [{ seconds => 10 }, $program{$_}] } @paths);
+    return map { $paths[$_] => $results[$_] } 0 .. $#paths;
+}
+
+# The last line of a text, but for advice.
+sub last_line {
+    my @lines = grep { !/^try: / } split /\n/, $_[0];
+    return $lines[-1] // '';
+}
+
+sub is_untouched {
+    my ($where, $path, $status, $out, $err) = @_;
+    my $text = $promise{ basename($path) } // 'nothing promised';
+    ok($status == 1 || $status == 3, "$where: $path fails")
+        or diag("status $status\n$out$err");
+    ok(index(last_line($out) . "\n" . last_line($err), $text) >= 0,
+        "$where: $path ends as promised")
+        or diag("promised: $text\n$out$err");
+}
+
+sub is_solved {
+    my ($where, $path, $status, $out, $err) = @_;
+    is("$status$err", '0', "$where: $path passes") or diag($out);
+    is(last_line($out), 'done      all checks hold', "$where: $path says so");
+}
+
+sub is_refused {
+    my ($where, $path, $status, $out, $err) = @_;
+    ok($status == 1 || $status == 3, "$where: $path fails")
+        or diag("status $status\n$out$err");
+    unlike($out, qr/^done/m, "$where: $path is not done");
+}
+
+sub check_all {
+    my ($where, %program) = @_;
+    my %result = run_all(%program);
+    for my $path (sort keys %result) {
+        my $check = $path =~ /^exercises/ ? \&is_untouched
+            : $path =~ /^solutions/ ? \&is_solved : \&is_refused;
+        $check->($where, $path, @{ $result{$path} });
+    }
+}
+
+for my $cc (qw(gcc clang)) {
+  SKIP: {
+        skip_or_fail("there is no $cc here") if !which($cc);
+        check_all("CPU, $cc", build_cpu($cc, [$cc, '-O2'],
+            @{ $group{exercise} }, @{ $group{solution} },
+            $cc eq 'gcc' ? @{ $group{wrong} } : ()));
+    }
+}
+
+# --- nvcc, and a GPU ---
+
+SKIP: {
+    my $nvcc = find_nvcc();
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+    my $on_gpu = ($ENV{BACKEND} // '') eq 'cuda' && has_gpu();
+    my %program = build_cuda($nvcc, $on_gpu, grep { $_->[1] =~ /\.cu\z/ }
+        @{ $group{exercise} }, @{ $group{solution} });
+    skip 'needs an NVIDIA GPU, and BACKEND=cuda', 1 if !$on_gpu;
+    check_all('GPU', %program);
+}
+
+# --- sanitizers ---
+
+my %sanitizer = (
+    thread  => [qw(-O1 -g -fsanitize=thread)],
+    address => [split ' ',
+        '-O1 -g -fsanitize=address,undefined -fno-sanitize=null'],
+);
+for my $name (sort keys %sanitizer) {
+  SKIP: {
+        my @command = ('gcc', @{ $sanitizer{$name} });
+        spew("$tmp/nothing.c", "int main(void) { return 0; }\n");
+        my ($built) = run(@command, '-o', "$tmp/nothing", "$tmp/nothing.c");
+        skip_or_fail("gcc -fsanitize=$name does not work here")
+            if $built != 0 || (run("$tmp/nothing"))[0] != 0;
+        check_all($name, build_cpu($name, \@command, @{ $group{solution} }));
+    }
+}
+
+done_testing();

@@ -1,0 +1,523 @@
+#!/usr/bin/env perl
+# The exercises' runner: what make exerciseK and its like do with a learner's
+# file, sound or not. All in copies of the tree, with a few exercises of which
+# each takes an instant.
+# Run: prove tests/81_runner.t
+use strict;
+use warnings;
+use File::Glob qw(:bsd_glob);
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(basename dirname);
+use File::Copy qw(copy move);
+use File::Path qw(make_path remove_tree);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $make = $ENV{MAKE} || 'make';
+delete @ENV{qw(BACKEND ARCH NVCCFLAGS GIT_DIR GIT_WORK_TREE)};
+my $nvcc = find_nvcc();
+$ENV{NVCC}    = $nvcc if $nvcc && !which('nvcc');
+$ENV{CFLAGS}  = '-O0';
+$ENV{BACKEND} = 'cpu';
+
+# No settings of this machine's user or of a repository around the copies.
+@ENV{qw(GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CEILING_DIRECTORIES)} =
+    ('/dev/null', '/dev/null', $tmp);
+
+# --- a course with three exercises ---
+
+# An exercise that wants `answer` to be 42.
+sub exercise {
+    my ($number, $name, $answer, $kernel) = @_;
+    my $launch = $kernel ? <<'END_C' : '';
+    nothing<<<1, 1>>>();
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+END_C
+    $kernel = $kernel ? "static __global__ void nothing(void)\n{\n}\n\n" : '';
+    return <<"END_C";
+/* Exercise 0$number, $name. */
+#include "exercise.h"
+
+${kernel}static int answer(void)
+{
+    /* TODO: return 42. */
+$answer
+    /* END TODO */
+}
+
+int main(void)
+{
+    exercise_begin($number, "$name");
+$launch    require(answer() == 42, "the answer", "the answer is %d", answer());
+    return exercise_end();
+}
+END_C
+}
+
+my $unsolved = '    return 0;';
+my $solved   = "    /* As the sources say. */\n    return 42;";
+my @files    = qw(01_first.cu 02_second.c 03_third.cu);
+my @names    = qw(first second third);
+
+sub text { # of exercise $number, with $answer
+    my ($number, $answer) = @_;
+    my $name = $names[$number - 1];
+    return exercise($number, $name, $answer, $files[$number - 1] =~ /u\z/);
+}
+
+# A copy of the course, a git checkout unless told.
+sub course {
+    my ($name, $no_git) = @_;
+    my $tree = copy_tree($name);
+    remove_tree(map { "$tree/$_" } qw(exercises solutions docs results tests));
+    for my $number (1 .. 3) {
+        spew("$tree/exercises/$files[$number - 1]", text($number, $unsolved));
+        spew("$tree/solutions/$files[$number - 1]", text($number, $solved));
+    }
+    spew("$tree/docs/exercises.md", <<'END');
+<details><summary>Exercise 1, first</summary>
+
+- Think of
+  `6 * 7`.
+- It is even.
+- It is 40 and 2.
+
+</details>
+<details><summary>Exercise 2, second</summary>
+
+- As before.
+
+</details>
+<details><summary>Exercise 11, eleventh</summary>
+
+- This is not for exercise 1.
+
+</details>
+END
+    spew("$tree/.gitignore", "/build/\n");
+    return $tree if $no_git;
+    git($tree, @$_) for ['init', '-q'], ['add', '-A'],
+        ['-c', 'user.name=A', '-c', 'user.email=a@localhost', 'commit', '-qm', 'x'];
+    return $tree;
+}
+
+sub git {
+    my ($tree, @arguments) = @_;
+    my ($status, $out, $err) = run({ dir => $tree }, 'git', @arguments);
+    die "git @arguments: $out$err" if $status;
+    return $out;
+}
+
+my $tree = course('course');
+my $mine = "$tree/exercises/01_first.cu";
+
+# make @arguments: (exit status, stdout, stderr without make's last word).
+sub make {
+    my ($option, @arguments) = @_;
+    my ($status, $out, $err) =
+        run({ dir => $tree, seconds => 60, %$option }, $make, @arguments);
+    $err = join '', grep { !/^make(\[\d+\])?: \*\*\* \[/ } split /^/, $err;
+    return ($status, $out, $err);
+}
+
+sub passes {
+    my ($name, $pattern, $option, @arguments) = @_;
+    my ($status, $out, $err) = make($option, @arguments);
+    is("$status$err", '0', "$name: exit 0");
+    like($out, $pattern, "$name: what it says") or diag($out, $err);
+    return $out;
+}
+
+# Fails, and the last line of stderr matches; without $more it is the only one.
+sub refuses {
+    my ($name, $pattern, $more, $option, @arguments) = @_;
+    my ($status, $out, $err) = make($option, @arguments);
+    isnt($status, 0, "$name: fails");
+    my @lines = split /\n/, $err;
+    like($lines[-1] // '', $pattern, "$name: one plain line") or diag($out, $err);
+    is(scalar @lines, 1, "$name: and no other") or diag($err) if !$more;
+    unlike($out, qr/is done;|all exercises are done/, "$name: not passed on");
+    return ($out, $err);
+}
+
+sub record { return -e "$tree/build/exercises.done/$_[0]" ? 1 : 0 }
+
+# --- fails and passes ---
+
+{
+    my ($out) = refuses('untouched',
+        qr/^exercise 1: not done yet: see .* missing .*make hint1\)$/, 0, {},
+        'exercise1');
+    like($out, qr/^exercise 1  first\nmissing   the answer is 0\n\z/m,
+        'untouched: its output, and nothing after it');
+    is(record('01'), 0, 'untouched: no record');
+
+    spew($mine, text(1, $solved));
+    $out = passes('solved', qr{
+        \nbuild\ \ \ \ \ exercises/01_first\.cu\n
+        exercise\ 1\ \ first\n
+        holds\ \ \ \ \ the\ answer\n
+        done\ \ \ \ \ \ all\ checks\ hold\n
+        exercise\ 1\ is\ done;\ next:\ open\ exercises/02_second\.c,
+        \ then\ make\ exercise2\n\z}x, {}, 'exercise1');
+    is(record('01'), 1, 'solved: a record');
+    is(join(' ', map { basename($_) } glob "$tree/exercises/*"), "@files",
+        'exercises/ holds no program');
+
+    spew("$tree/exercises/03_third.cu", text(3, $solved));
+    passes('the last', qr/^exercise 3 is done; next: .* make exercise2$/m, {},
+        'exercise3');
+    spew("$tree/exercises/02_second.c", text(2, $solved));
+    passes('C, the last one open',
+        qr/^exercise 2 is done; all exercises are done\n\z/m, {}, 'exercise2');
+}
+
+# An older version that is put back, with its old time, is built anew.
+spew($mine, text(1, $unsolved));
+utime 1e9, 1e9, $mine;
+refuses('an older file', qr/^exercise 1: not done yet/, 0, {}, 'exercise1');
+passes('a changed file is not done', qr{
+    ^\ 1\ \ first\ +(?:untouched)\n
+    \ 2\ \ second\ +done\n
+    \ 3\ \ third\ +done\n
+    \[\#\#-\]\ 2\ of\ 3\ done\n
+    next:\ open\ exercises/01_first\.cu,\ then\ make\ exercise1\n\z}x, {},
+    'progress');
+spew($mine, text(1, $solved));
+passes('the same file is done again', qr/^\[###\] 3 of 3 done\nall .* done\n\z/m,
+    {}, 'progress');
+
+# --- files that are not as they should be ---
+
+# One file after another in place of exercise 1.
+sub broken {
+    my ($name, $answer, $pattern, $more) = @_;
+    spew($mine, $answer =~ /main|^\s*\z/ ? $answer : text(1, $answer));
+    unlink "$tree/build/exercises.done/01";
+    my $began = time;
+    my @said = refuses($name, qr/^exercise 1: $pattern/, $more, {}, 'exercise1');
+    is(record('01'), 0, "$name: no record");
+    return (@said, time - $began);
+}
+
+my $endless = "    volatile int x = 0;\n    while (!x)\n        ;\n    return x;";
+my $begin = qq{#include "exercise.h"\nint main(void)\n{\n}\n};
+{
+    my ($out, $err) = broken('a compile error', '    return 42',
+        qr/it does not compile: begin with the first error above$/, 1);
+    my $line = 1 + (() = (split /return 42$/m, slurp($mine))[0] =~ /\n/g);
+    like($err, qr{^exercises/01_first\.cu:$line:\d+: error: }m,
+        'a compile error: the compiler names the file and the line');
+    unlike($out, qr/^exercise 1  /m, 'a compile error: nothing was run');
+
+    ($out, $err) = broken('a launch that cannot be read',
+        $begin =~ s/\}/    nothing<<<1>>>();\n}/r,
+        qr/it does not compile/, 1);
+    like($err, qr{^exercises/01_first\.cu:4: error: launch of}m,
+        'a launch that cannot be read: the file and the line');
+}
+broken('a crash', '    return *(volatile int *)8;', qr/it crashed \(signal SEGV\)/);
+broken('an abort', '    abort();', qr/it crashed \(signal ABRT\)/);
+{
+    my ($out, undef, $time) = broken('a hang', $endless, qr/it was stopped after 10 seconds: which loop/);
+    like($out, qr/^exercise 1  first$/m, 'a hang: its output so far');
+    cmp_ok($time, '<', 15, 'a hang: in time');
+}
+{
+    my ($out) = broken('output without end',
+        qq{    for (;;)\n        puts("again and again and again");\n    return 0;},
+        qr/it was stopped after printing 50 MB/);
+    cmp_ok(length $out, '<', 12000, 'output without end: is cut');
+    like($out, qr/^…$/m, 'output without end: and says so');
+}
+broken('no output', $begin, qr/it printed nothing/);
+broken('no output, status 1', $begin =~ s/\}/    return 1;\n}/r,
+    qr/it printed nothing/);
+broken('a success without the line done', '    exit(0);',
+    qr/it ended too early: main must return exercise_end\(\)/);
+broken('the word done alone', qq{    puts("done");\n    exit(0);},
+    qr/it ended too early/);
+broken('a failure that says nothing', '    exit(1);',
+    qr/it ended with status 1, and said nothing/);
+broken('another status', '    exit(7);', qr/it ended with status 7/);
+{
+    my ($out) = broken('a CUDA error',
+        "    CHECK(cudaMemcpy(NULL, NULL, 1, cudaMemcpyHostToDevice));\n"
+        . '    return 42;', qr/a CUDA error ended it: the lines above say/);
+    like($out, qr{^exercises/01_first\.cu:\d+: cudaMemcpy}m,
+        'a CUDA error: the call, with file and line');
+}
+broken('an empty file', '', qr{exercises/01_first\.cu is empty; make reset1});
+broken('a blank file', " \n\n\t\n", qr{exercises/01_first\.cu is empty});
+unlink $mine;
+refuses('a missing file',
+    qr{^exercise 1: exercises/01_first\.cu is missing; make reset1 brings}, 0,
+    {}, 'exercise1');
+refuses('diff of a missing file', qr{exercises/01_first\.cu is missing}, 0, {},
+    'diff1');
+passes('a missing file', qr/^ 1  first +started\n.*make exercise1\n\z/s, {},
+    'progress');
+
+# The learner's file with the program of an earlier build beside it.
+spew($mine, text(1, $solved));
+passes('solved again', qr/^exercise 1 is done/m, {}, 'exercise1');
+broken('an error after a success', '    return 42',
+    qr/it does not compile/, 1);
+is(scalar(grep { -x } glob "$tree/build/cpu-*/exercises/01_first"), 0,
+    'an error after a success: no program is left');
+
+# Where there is no timeout, perl ends what hangs; where there is no git, the
+# rest works.
+{
+    my $path = path_without('timeout', 'git');
+    my ($out) = do {
+        spew($mine, text(1, $endless));
+        edit("$tree/tools/exercise.sh", 'seconds=10 ', 'seconds=1 ');
+        refuses('a hang without timeout', qr/stopped after 1 seconds/, 0,
+            { env => { PATH => $path } }, 'exercise1');
+    };
+    edit("$tree/tools/exercise.sh", 'seconds=1 ', 'seconds=10 ');
+    passes('progress without git',
+        qr/^ 1  first +not done\n 2  second +done\n/,
+        { env => { PATH => $path } }, 'progress');
+    my $before = slurp($mine);
+    refuses('reset without git', qr/^reset needs git, .* nothing was changed$/,
+        0, { env => { PATH => $path } }, 'reset1');
+    is(slurp($mine), $before, 'reset without git: nothing was changed');
+}
+
+# --- numbers ---
+
+for my $what (qw(exercise hint diff solution reset watch)) {
+    refuses($what, qr/^make $what: say which one, as in make ${what}1$/, 0, {},
+        $what);
+    refuses("$what$_", qr/^make $what$_: there is no exercise $_; .* 1 to 3$/,
+        0, {}, "$what$_") for $what eq 'exercise' ? qw(0 4 01 x) : 4;
+}
+
+# --- hints ---
+
+{
+    my @said = map { passes("hint, time $_", qr/./, {}, 'hint1') } 1 .. 4;
+    is($said[0], "hint 1 of 3 for exercise 1:\n    Think of\n    `6 * 7`.\n"
+        . "One more: make hint1\n", 'the first hint');
+    is($said[1], "hint 2 of 3 for exercise 1:\n    It is even.\n"
+        . "One more: make hint1\n", 'the second');
+    is($said[2], "hint 3 of 3 for exercise 1:\n    It is 40 and 2.\n"
+        . "That was the last hint; make solution1 shows the solution.\n",
+        'the last says so');
+    is($said[3], join('', map { s/^(One more|That was).*\n//mr } @said[0 .. 2])
+        . "That was the last hint; make solution1 shows the solution.\n",
+        'and after it all of them');
+    passes('the hint of another exercise', qr/^hint 1 of 1 for exercise 2:\n/,
+        {}, 'hint2');
+    refuses('an exercise without hints', qr/docs\/exercises\.md has no hints/, 0,
+        {}, 'hint3');
+    spew("$tree/build/exercises.hints/01", "what?\n");
+    passes('a spoilt count', qr/^hint 1 of 3/, {}, 'hint1');
+}
+
+# --- diff and solution ---
+
+spew($mine, text(1, '    return 41;'));
+{
+    my $out = passes('diff', qr{\A---\ exercises/01_first\.cu\b.*\n
+        \+\+\+\ solutions/01_first\.cu\b.*\n\@\@}x, {}, 'diff1');
+    is(join('', grep { /^[-+] / } split /^/, $out), "-    return 41;\n"
+        . "+    /* As the sources say. */\n+    return 42;\n",
+        'diff: from mine to the solution');
+    copy("$tree/solutions/01_first.cu", $mine);
+    passes('no difference',
+        qr{\Aexercises/01_first\.cu is the same as solutions/01_first\.cu\.\n\z},
+        {}, 'diff1');
+    $out = passes('solution', qr/^To compare with yours: make diff1$/m, {},
+        'solution1');
+    my $line = 1 + (() = (split /\/\* TODO/, slurp($mine))[0] =~ /\n/g);
+    is($out, "solutions/01_first.cu, from line $line:\n    /* TODO: return 42. */\n"
+        . "$solved\n    /* END TODO */\n\nTo compare with yours: make diff1\n",
+        'solution: the region, with its comment');
+    move("$tree/solutions/01_first.cu", "$tree/away");
+    refuses("$_ without a solution", qr{solutions/01_first\.cu is missing$}, 0,
+        {}, "${_}1") for qw(diff solution);
+    passes('no solution is needed', qr/^exercise 1 is done/m, {}, 'exercise1');
+    move("$tree/away", "$tree/solutions/01_first.cu");
+}
+
+# --- reset ---
+
+{
+    my $original = text(1, $unsolved);
+    my @versions = map { text(1, "    return $_;") } 1 .. 3;
+    for my $i (0 .. 2) {
+        spew($mine, $versions[$i]);
+        my $kept = 'build/kept/01_first-' . ($i + 1) . '.cu';
+        passes("reset $i", qr{\Aexercises/01_first\.cu\ is\ as\ git\ has\ it;\ your
+            \ version\ is\ in\ \Q$kept\E\.\n\z}x, {}, 'reset1');
+        is(slurp($mine), $original, "reset $i: as git has it");
+        is(slurp("$tree/$kept"), $versions[$i], "reset $i: mine is kept");
+    }
+    unlink "$tree/build/kept/01_first-1.cu";
+    passes('unchanged', qr/\A\S+ is as git has it; nothing was changed\.\n\z/,
+        {}, 'reset1');
+    spew($mine, "other\n");
+    git($tree, 'add', 'exercises/01_first.cu');
+    passes('changed and added to the index', qr/01_first-4\.cu\.$/m, {}, 'reset1');
+    is(slurp("$tree/build/kept/01_first-2.cu"), $versions[1],
+        'what was kept is not touched');
+    is(git($tree, 'status', '--porcelain', 'exercises/01_first.cu'), '',
+        'git sees no change');
+    unlink $mine;
+    passes('reset of a missing file', qr/\A\S+ is as git has it\.\n\z/, {},
+        'reset1');
+    is(slurp($mine), $original, 'reset of a missing file: it is back');
+
+    spew($mine, "mine\n");
+    move("$tree/build/kept", "$tree/build/exercises.kept");
+    spew("$tree/build/kept", "in the way\n");
+    refuses('nowhere to keep it', qr/could not be kept .* nothing was changed$/,
+        1, {}, 'reset1');
+    is(slurp($mine), "mine\n", 'nowhere to keep it: nothing was changed');
+    unlink "$tree/build/kept";
+    move("$tree/build/exercises.kept", "$tree/build/kept");
+    passes('clean', qr/^/, {}, 'clean');
+    ok(-e "$tree/build/kept/01_first-2.cu", 'clean leaves what was kept');
+    is(record('02'), 1, 'clean leaves what is done');
+    is(scalar(grep { -d } glob "$tree/build/cpu-*"), 0, 'clean cleans');
+}
+
+# --- without git ---
+
+{
+    my $checkout = $tree;
+    $tree = course('with space', 1);
+    spew("$tree/exercises/02_second.c", text(2, $solved));
+    refuses('reset outside of a checkout',
+        qr/^reset needs a git checkout, .* nothing was changed$/, 0, {}, 'reset2');
+    is(slurp("$tree/exercises/02_second.c"), text(2, $solved),
+        'reset outside of a checkout: nothing was changed');
+    ok(!-e "$tree/build/kept", 'reset outside of a checkout: keeps nothing');
+    passes('a path with a space', qr/^exercise 2 is done; next: .*03_third/m,
+        { dir => '/' }, '-C', $tree, 'exercise2');
+    refuses('a path with a space, .cu', qr/^exercise 1: not done yet/, 0, {},
+        'exercise1');
+    passes('progress outside of a checkout', qr{\A\ 1\ \ first\ +not\ done\n
+        \ 2\ \ second\ +done\n\ 3\ \ third\ +not\ done\n\[\#--\]\ 1\ of\ 3}x, {},
+        'progress');
+    # In a repository that is somebody else's, and knows nothing of this.
+    git(dirname($tree), 'init', '-q');
+    refuses('reset in a foreign repository', qr/^git has no committed \S+second/,
+        0, {}, 'reset2');
+    passes('progress in a foreign repository', qr/\A 1  first +not done\n/, {},
+        'progress');
+    # Another file of the same number is not the exercise.
+    spew("$tree/exercises/03_copy.cu", "mine\n");
+    refuses('a copy beside it', qr/^exercise 3: not done yet/, 0, {}, 'exercise3');
+    $tree = $checkout;
+}
+
+# --- watch ---
+
+my $watched = "$tmp/watched";
+spew($watched, '');
+
+# Starts make watch1 in a group of its own, as a terminal does.
+sub start_watch {
+    my $pid = fork // die "fork: $!";
+    return $pid if $pid;
+    POSIX::setpgid(0, 0);
+    chdir $tree or die;
+    open STDIN,  '<', '/dev/null' or die;
+    open STDOUT, '>', $watched or die;
+    open STDERR, '>&', \*STDOUT or die;
+    alarm 60;
+    exec $make, 'watch1';
+}
+
+# Waits until the output has $count runs that ended; the text of the last.
+sub wait_for {
+    my ($name, $count, $pattern) = @_;
+    my ($end, @runs) = (time + 10);
+    while (time < $end) {
+        sleep 0.1;
+        (undef, @runs) = split /^--- [\d:]{8}\n/m, slurp($watched);
+        last if @runs >= $count && $runs[-1] =~ /Ctrl-C ends\)$/m;
+    }
+    is(scalar @runs, $count, "watch, $name: run $count");
+    like($runs[-1] // '', $pattern, "watch, $name: what it says");
+}
+
+spew($mine, text(1, $unsolved));
+my $watch = start_watch();
+wait_for('at first', 1, qr/^exercise 1: not done yet/m);
+{
+    open my $out, '>', $mine or die;    # in place, in two pieces
+    my ($begin, $end) = text(1, $solved) =~ /\A(.{100})(.*)\z/s;
+    print $out $begin;
+    $out->flush;
+    sleep 0.1;
+    print $out $end;
+    close $out;
+}
+wait_for('saved in place', 2, qr/^exercise 1 is done; /m);
+spew("$mine.new", text(1, '    return 43;'));
+rename $mine, "$mine~";
+sleep 1.2;
+rename "$mine.new", $mine;
+wait_for('saved by renaming, away for a second', 3, qr/the answer is 43$/m);
+spew("$mine.new", text(1, '    return 44'));
+rename "$mine.new", $mine;
+wait_for('renamed over it', 4, qr/^exercise 1: it does not compile/m);
+sleep 1;
+wait_for('nothing saved', 4, qr/^exercise 1: it does not compile/m);
+unlike(slurp($watched), qr/\e\[[0-9;]*[JH]|\ec/, 'watch clears nothing');
+spew($mine, text(1, qq{    FILE *f = fopen("build/pid", "w");\n}
+    . qq{    fprintf(f, "%d.\\n", (int)getpid());\n    fclose(f);\n$endless}));
+{
+    my $end = time + 20;
+    my $program;
+    sleep 0.1 while time < $end && !(-e "$tree/build/pid"
+        && (($program) = slurp("$tree/build/pid") =~ /(\d+)\./));
+    ok($program && kill(0, $program), 'watch: what does not end is running');
+    kill INT => -$watch;
+    waitpid $watch, 0;
+    # Well before the time limit, but once init has seen the last of them, too.
+    $end = time + 4;
+    sleep 0.1 while time < $end && (kill(0, -$watch) || kill 0, $program);
+    is(kill(0, -$watch), 0, 'watch, interrupted: leaves nothing of its group');
+    is(kill(0, $program), 0, 'watch, interrupted: leaves no program running');
+}
+like(slurp($watched), qr{^build     exercises/01_first\.cu\n\n\z}m,
+    'watch, interrupted: without a mess');
+is(scalar(grep { /^\?\?/ && !/~$/ } split /\n/,
+    git($tree, 'status', '--porcelain')), 0, 'watch leaves no files');
+
+# --- other compilers ---
+
+spew($mine, text(1, $solved));
+SKIP: {
+    skip_or_fail('there is no clang here') if !which('clang');
+    passes('CC=clang', qr/^exercise 1 is done/m, {}, 'CC=clang', 'exercise1');
+}
+SKIP: {
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+    my @cuda = ('BACKEND=cuda', has_gpu() ? () : 'ARCH=sm_90');
+    passes('C with BACKEND=cuda', qr/^exercise 2 is done/m, {}, @cuda,
+        'exercise2');
+    if (has_gpu()) {
+        passes('BACKEND=cuda', qr/^exercise 1 is done/m, {}, @cuda, 'exercise1');
+    } else {
+        refuses('BACKEND=cuda without a GPU', qr/^exercise 1: /, 0, {}, @cuda,
+            'exercise1');
+    }
+    spew($mine, text(1, '    return 42'));
+    my (undef, $err) = refuses('a compile error of nvcc',
+        qr/^exercise 1: it does not compile/, 1, {}, @cuda, 'exercise1');
+    like($err, qr{^exercises/01_first\.cu\(\d+\): error}m,
+        'a compile error of nvcc: the file and the line');
+}
+
+done_testing();
