@@ -25,6 +25,7 @@ static struct {
     const char *program; /* the name it was called by */
     int number;
     const char *name, *title;
+    char target[24];  /* what make calls it: "lesson1" */
     char gpu[256];    /* "NVIDIA H200" */
     char arch[16];    /* "sm_90", or "cpu" */
     char toolkit[24]; /* "CUDA 13.0", or "cc" */
@@ -50,21 +51,25 @@ static inline void lesson_advise(cudaError_t error)
 
     if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver)
         fprintf(stderr,
-                "try: `make BACKEND=cpu lesson%d` for the CPU emulation, or "
+                "try: `make BACKEND=cpu %s` for the CPU emulation, or "
                 "nvidia-smi to see what is wrong with the GPU's driver\n",
-                lesson.number);
+                lesson.target);
     else if (lesson_is_wrong_arch(error) &&
              cudaGetDeviceProperties(&prop, 0) == cudaSuccess)
         fprintf(stderr,
-                "try: `make ARCH=sm_%d%d lesson%d`; this program was built for "
+                "try: `make ARCH=sm_%d%d %s`; this program was built for "
                 "another architecture than this GPU's\n",
-                prop.major, prop.minor, lesson.number);
+                prop.major, prop.minor, lesson.target);
     else if (error == cudaErrorMemoryAllocation)
         fprintf(stderr, "try: a smaller --n\n");
+#ifndef CPU_CUDA_RUNTIME_H /* the emulation has named them */
     else if (error == cudaErrorMisalignedAddress ||
              error == cudaErrorIllegalAddress)
-        fprintf(stderr, "try: compute-sanitizer, or a BACKEND=cpu build; "
-                        "either names the thread and the address\n");
+        fprintf(stderr,
+                "try: compute-sanitizer, or `make BACKEND=cpu %s`; "
+                "either names the thread and the address\n",
+                lesson.target);
+#endif
 }
 
 /* Says what failed, where, and what to try; ends the program with status 3. */
@@ -315,6 +320,7 @@ static inline void lesson_begin(int number, const char *name, const char *title,
 
     lesson.program = slash ? slash + 1 : argv[0];
     lesson.number = number;
+    snprintf(lesson.target, sizeof lesson.target, "lesson%d", number);
     lesson.name = name;
     lesson.title = title;
     lesson_parse(argc, argv, options, count);

@@ -4,6 +4,7 @@
 # under mawk, gawk and busybox. And results/*.csv.
 use strict;
 use warnings;
+use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
 use Course;

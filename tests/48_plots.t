@@ -4,6 +4,7 @@
 # plots as they are.
 use strict;
 use warnings;
+use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
@@ -126,7 +127,7 @@ for my $name (@names) {
 # --- a copy, in a directory with a space ---
 
 my $tree = tempdir(DIR => $tmp) . '/a course';
-my @data = map { s{^\Q$root\E/}{}r } glob("'$root/results/*.csv'"),
+my @data = map { s{^\Q$root\E/}{}r } glob("$root/results/*.csv"),
     map { "$root/$_" } $sweep, $asked;
 
 sub restore {
@@ -275,7 +276,7 @@ SKIP: {
         my ($drawn_by) = $svg{storm_k} =~ /^<!-- .*(gnuplot .*) -->$/m;
         skip "this is $version, the plots are of $drawn_by", 4
             if $version ne $drawn_by;
-        unlink glob("'$tree/docs/plots/*.svg'");
+        unlink glob("$tree/docs/plots/*.svg");
         ($status, $out, $err) = plots({});
         is("$status$err", '0', 'drawn anew');
         is($out, join('', map { "docs/plots/$_.svg: drawn\n" }

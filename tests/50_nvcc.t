@@ -4,19 +4,13 @@
 # that the lessons claim. And names that no lesson may use.
 use strict;
 use warnings;
+use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
-use Cwd qw(abs_path);
 use File::Basename qw(basename dirname);
-use File::Path qw(make_path);
 use Test::More;
 
-my @archs = qw(75 80 86 90 100 120);
-my @strict = (split(' ', <<'END'), '-Xcompiler', '-Wall,-Wextra,-Werror');
--std=c++17 -O3 -Icommon -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
--D__CUDA_NO_HALF2_OPERATORS__ -D__CUDA_NO_HALF_CONVERSIONS__
-END
 my @lessons = map { basename($_) } sort glob "$root/lessons/v*_*";
 my $nvcc = find_nvcc();
 
@@ -76,25 +70,6 @@ my $fast = qr/use_fast_math|ffast-math|Ofast|ftz=true|prec-(?:div|sqrt)=false|
 
 # --- nvcc ---
 
-# The instructions or statements of kernel $name in a listing of $kind.
-sub kernel_text {
-    my ($kind, $name, $text) = @_;
-    my $begin =
-        $kind eq 'ptx' ? qr/^(?:\.visible |\.weak )?\.entry /m
-        : qr/^\.text\.|^\t\tFunction : /m;
-    my @found = grep { /\A\w*?\Q$name\E/ } split $begin, $text;
-    return @found == 1 ? $found[0] : '';
-}
-
-# Its global atomics, sorted; those on shared memory (ATOMS) are left out.
-sub atomics {
-    my ($kind, $text) = @_;
-    my $name = $kind eq 'ptx' ? qr/\b((?:atom|red)\.[\w.]+)/
-        : qr/\b((?:ATOMG?|REDG?)\.[\w.]+)/;
-    $text =~ s{//.*}{}g if $kind eq 'ptx';
-    return join ' ', sort $text =~ /$name/g;
-}
-
 my %claim = (
     v0_half => { kernel => 'dot_half',
         ptx  => qr/\Aatom\.add\.noftz\.f16\z/,
@@ -122,13 +97,7 @@ my $loop = qr{
 SKIP: {
     skip_or_fail('there is no nvcc here') if !$nvcc;
 
-    my %gencode = map {
-        ($_ => ['-gencode', "arch=compute_$_,code=[sm_$_,compute_$_]"])
-    } @archs;
-    make_path(map { "$tmp/keep/$_" } @lessons);
-    my @results = run_jobs(map { [$nvcc, @strict, '--keep', '--keep-dir',
-        "$tmp/keep/$_", '-c', '-o', "$tmp/keep/$_/$_.o",
-        (map { @{ $gencode{$_} } } @archs), "lessons/$_/$_.cu"] } @lessons);
+    my @results = compile_kept($nvcc, map { "lessons/$_/$_.cu" } @lessons);
     for my $i (0 .. $#lessons) {
         my ($status, $out, $err) = @{ $results[$i] };
         is("$status$out$err", '0',
@@ -148,7 +117,7 @@ SKIP: {
         spew("$tmp/planted$i.cu", $good);
         edit("$tmp/planted$i.cu", @{ $planted[$i] }[1, 2]);
     }
-    @results = run_jobs(map { [$nvcc, @strict, '-arch=sm_90', '-c', '-o',
+    @results = run_jobs(map { [$nvcc, @nvcc_strict, '-arch=sm_90', '-c', '-o',
         "$tmp/planted$_.o", "$tmp/planted$_.cu"] } 0 .. $#planted);
     isnt($results[$_][0], 0, "the flags refuse $planted[$_][0]")
         for 0 .. $#planted;
@@ -183,9 +152,8 @@ SKIP: {
     for my $lesson (sort keys %claim) {
         my $claim = $claim{$lesson};
         for my $arch (@archs) {
-            my ($file) = glob "$tmp/keep/$lesson/$lesson*compute_$arch*.ptx";
-            my $text = kernel_text('ptx', "$claim->{kernel}", demangled(
-                defined $file ? slurp($file) : ''));
+            my $text = kernel_text('ptx', $claim->{kernel},
+                kept_ptx($lesson, $arch));
             like(atomics('ptx', $text), $claim->{ptx},
                 "$lesson, PTX for compute_$arch: the atomics");
         }
@@ -196,27 +164,18 @@ SKIP: {
     my $cuobjdump = find_disassembler('cuobjdump');
     skip_or_fail('there is no nvdisasm or cuobjdump here')
         if !$nvdisasm && !$cuobjdump;
-    my @command = $nvdisasm ? ($nvdisasm, '-c') : ($cuobjdump, '-sass');
     for my $lesson (sort keys %claim) {
         my $claim = $claim{$lesson};
         for my $arch (@archs) {
-            my ($file) = glob "$tmp/keep/$lesson/$lesson*sm_$arch*.cubin";
-            my ($status, $out, $err) = run(@command, $file // 'missing');
+            my ($status, $out, $err) = disassemble($lesson, $arch);
             my $name = "$lesson, SASS for sm_$arch";
             is($status, 0, "$name: can be read") or diag($err);
-            my $text = kernel_text('sass', $claim->{kernel}, demangled($out));
+            my $text = kernel_text('sass', $claim->{kernel}, $out);
             like(atomics('sass', $text), $claim->{sass}, "$name: the atomics");
             next if $lesson eq 'v1_pack2' || !$nvdisasm;
             like($text, $loop, "$name: the loop");
         }
     }
-}
-
-# _Z8dot_half… as dot_half…, in all names of a listing.
-sub demangled {
-    my ($text) = @_;
-    $text =~ s/_Z[A-Z]*(\d+)(?=[a-z])//g;
-    return $text;
 }
 
 done_testing();

@@ -4,6 +4,7 @@
 # Run: prove tests/60_sanitizers.t
 use strict;
 use warnings;
+use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
@@ -71,8 +72,12 @@ sub finds_planted {
 # c = c + 1 by all threads is the race that lesson 1 shows on purpose.
 sub plain_count {
     my ($cc, $sanitizer, $build) = @_;
-    my ($status, $out, $err) = run("$build/v0_half", '--n', '2^18', '--runs',
-        '1', '--plain');
+    my ($status, $out, $err);
+    for (1 .. 5) {    # on a busy machine one thread may do all the work
+        ($status, $out, $err) = run("$build/v0_half", '--n', '2^20', '--runs',
+            '1', '--plain');
+        last if $status != 0;
+    }
     if ($sanitizer eq 'thread') {
         like($err, qr/ThreadSanitizer: data race.*count_plain/s,
             "$cc, thread: v0_half --plain is reported as a race");
@@ -93,9 +98,16 @@ sub build {
     is("$status$err", '0', "$cc, $sanitizer: the lessons compile");
 }
 
+# The model of contention runs a lesson on one thread, where nothing can race,
+# and takes a minute under ThreadSanitizer.
+my %single = map { $_ => 1 } grep {
+    slurp("$root/lessons/$_/$_.cu") =~ /\bmodel_contention\(/
+} @lessons;
+
 sub clean_lessons {
     my ($cc, $sanitizer, $build) = @_;
     for my $lesson (@lessons) {
+        next if $sanitizer eq 'thread' && $single{$lesson};
         my ($status, $out, $err) = run("$build/$lesson", '--n', '2^16',
             '--runs', '2');
         is("$status$err", '0', "$cc, $sanitizer: $lesson is clean")

@@ -5,17 +5,20 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use Exporter qw(import);
-use File::Basename qw(dirname);
+use File::Basename qw(basename dirname);
 use File::Copy qw(copy);
 use File::Find qw(find);
+use File::Glob qw(bsd_glob);
 use File::Path qw(make_path);
 use File::Spec;
 use File::Temp qw(tempdir);
 use Test::More;
 
 our @EXPORT = qw($root $ci $tmp @columns slurp spew run run_jobs which
-    path_without find_nvcc find_disassembler has_gpu skip_or_fail copy_tree edit one_line
-    files_of round_to_half bits_of value_of sums $product read_report);
+    path_without find_nvcc find_disassembler has_gpu skip_or_fail copy_tree
+    edit one_line files_of round_to_half bits_of value_of sums $product
+    read_report @archs @nvcc_strict compile_kept kept_ptx disassemble
+    kernel_text atomics);
 
 our $root = dirname(dirname(abs_path(__FILE__)));
 our $ci   = ($ENV{CI} // '') eq 'true';
@@ -275,6 +278,77 @@ sub read_report {
         }
     }
     return \%report;
+}
+
+# --- what nvcc makes of a source ---
+
+# The architectures, and the flags under which each warning is an error.
+our @archs = qw(75 80 86 90 100 120);
+our @nvcc_strict =
+    (split(' ', <<'END'), '-Xcompiler', '-Wall,-Wextra,-Werror');
+-std=c++17 -O3 -Icommon -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
+-D__CUDA_NO_HALF2_OPERATORS__ -D__CUDA_NO_HALF_CONVERSIONS__
+END
+
+# Compiles sources for all of them and keeps the PTX and the machine code in
+# $tmp/keep/NAME; returns the results as run_jobs does.
+sub compile_kept {
+    my ($nvcc, @sources) = @_;
+    my @gencode = map { ('-gencode',
+        "arch=compute_$_,code=[sm_$_,compute_$_]") } @archs;
+    my @jobs;
+    for my $source (@sources) {
+        my $name = basename($source, '.cu');
+        make_path("$tmp/keep/$name");
+        push @jobs, [$nvcc, @nvcc_strict, '--keep', '--keep-dir',
+            "$tmp/keep/$name", '-c', '-o', "$tmp/keep/$name/$name.o", @gencode,
+            $source];
+    }
+    return run_jobs(@jobs);
+}
+
+# The PTX of a source that was kept, with plain names.
+sub kept_ptx {
+    my ($name, $arch) = @_;
+    my ($file) = bsd_glob("$tmp/keep/$name/$name*compute_$arch*.ptx");
+    return demangled(defined $file ? slurp($file) : '');
+}
+
+# Its machine code, as run() gives it, with plain names.
+sub disassemble {
+    my ($name, $arch) = @_;
+    my $nvdisasm = find_disassembler('nvdisasm');
+    my @command = $nvdisasm ? ($nvdisasm, '-c')
+        : (find_disassembler('cuobjdump'), '-sass');
+    my ($file) = bsd_glob("$tmp/keep/$name/$name*sm_$arch*.cubin");
+    my ($status, $out, $err) = run(@command, $file // 'missing');
+    return ($status, demangled($out), $err);
+}
+
+# _Z8dot_half… as dot_half…, in all names of a listing.
+sub demangled {
+    my ($text) = @_;
+    $text =~ s/_Z[A-Z]*(\d+)(?=[a-z])//g;
+    return $text;
+}
+
+# The instructions or statements of kernel $name in a listing of $kind.
+sub kernel_text {
+    my ($kind, $name, $text) = @_;
+    my $begin =
+        $kind eq 'ptx' ? qr/^(?:\.visible |\.weak )?\.entry /m
+        : qr/^\.text\.|^\t\tFunction : /m;
+    my @found = grep { /\A\w*?\Q$name\E/ } split $begin, $text;
+    return @found == 1 ? $found[0] : '';
+}
+
+# Its global atomics, sorted; those on shared memory (ATOMS) are left out.
+sub atomics {
+    my ($kind, $text) = @_;
+    my $name = $kind eq 'ptx' ? qr/\b((?:atom|red)\.[\w.]+)/
+        : qr/\b((?:ATOMG?|REDG?)\.[\w.]+)/;
+    $text =~ s{//.*}{}g if $kind eq 'ptx';
+    return join ' ', sort $text =~ /$name/g;
 }
 
 1;

@@ -161,7 +161,7 @@ static __global__ void count_up(char *cells, int type, unsigned bytes,
 /* Two neighbouring cells; a carry passes bit 32 of the long ones. */
 static void check_contention(int type)
 {
-    enum { N = 100000 };
+    enum { N = 1000000 };
     unsigned bytes = types[type].bytes;
     word first = type == LONG ? 0xffffff00 : 5, cells[2] = {0, 0};
     word expected = (first + N / 2) & mask_of(bytes);

@@ -347,14 +347,24 @@ static void run_fault(const struct fault *f, const char *wait, int warm)
 
 /* --- every thread faults --- */
 
-/* Waits a while for a second block, so that one fault finds another under way.
- */
+/* In the emulation an atomicAdd of 0 would look as well, but also leave once
+ * another thread has faulted. */
+static __device__ unsigned look(const unsigned *p)
+{
+#ifdef CPU_CUDA_RUNTIME_H
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+#else
+    return *(const volatile unsigned *)p;
+#endif
+}
+
+/* Waits a while for a second block, so that two faults meet. */
 static __global__ void touch_by_all(half *nowhere, unsigned *arrived)
 {
     int k;
 
     atomicAdd(arrived, 1u);
-    for (k = 0; k < 1 << 20 && atomicAdd(arrived, 0u) < 2; k++)
+    for (k = 0; k < 1 << 27 && look(arrived) < 2; k++)
         ;
     nowhere[blockIdx.x] = __float2half_rn(1.0f);
 }
@@ -362,10 +372,12 @@ static __global__ void touch_by_all(half *nowhere, unsigned *arrived)
 static void run_everyone(void)
 {
     unsigned *d_arrived;
+    uintptr_t far;
 
     CHECK(cudaMalloc((void **)&d_arrived, sizeof *d_arrived));
     CHECK(cudaMemset(d_arrived, 0, sizeof *d_arrived));
-    touch_by_all<<<64, 32>>>(NULL, d_arrived);
+    far = (uintptr_t)d_arrived + (uintptr_t)(intptr_t)FAR;
+    touch_by_all<<<64, 32>>>((half *)far, d_arrived);
     expect_code(cudaDeviceSynchronize(), (cudaError_t)ILLEGAL, "everyone");
 }
 

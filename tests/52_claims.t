@@ -1,0 +1,308 @@
+#!/usr/bin/env perl
+# What the pages of lessons 4 and 5 and docs/ say that nvcc makes of the
+# programs: the loops in the machine code of every architecture, the listings of
+# results/, the programs of tools/; and the tables of tools/experiments.awk.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(basename);
+use Test::More;
+
+# --- loops in a listing of nvdisasm ---
+
+# Where the loops of a kernel begin and end, as indices of its instructions: a
+# branch backwards ends one. A branch to itself is padding.
+sub loops_of {
+    my ($text) = @_;
+    my (@lines, %label, @loops);
+    for (split /\n/, $text) {
+        $label{$1} = @lines if /^(\.L_x_\d+):/;
+        push @lines, $1 if m{/\*[0-9a-f]{4,}\*/ +(.*?) *;};
+    }
+    for my $i (0 .. $#lines) {
+        my ($target) = $lines[$i] =~ /\bBRA(?:\.\w+)* .*`\((\.L_x_\d+)\)/
+            or next;
+        push @loops, [$label{$target}, $i]
+            if defined $label{$target} && $label{$target} < $i;
+    }
+    # Of the branches to one label, the last one closes the loop.
+    my %end;
+    $end{ $_->[0] } = $_->[1] for @loops;
+    return (\@lines, map { [$_, $end{$_}] } sort { $b <=> $a } keys %end);
+}
+
+# The loops around the only instruction that matches, the innermost first, each
+# as its text.
+sub loops_around {
+    my ($text, $pattern) = @_;
+    my ($lines, @loops) = loops_of($text);
+    my @at = grep { $lines->[$_] =~ $pattern } 0 .. $#$lines;
+    return () if @at != 1;
+    return map { join "\n", @$lines[$_->[0] .. $_->[1]] }
+        grep { $_->[0] <= $at[0] && $at[0] <= $_->[1] } @loops;
+}
+
+{
+    my $listing = <<'END_SASS';
+.text.k:
+        /*0000*/                   LD.E R5, [R2] ;
+.L_x_1:
+        /*0010*/                   HADD2 R4, R5, R6 ;
+.L_x_2:
+        /*0020*/                   ATOM.E.CAS.STRONG.GPU PT, R4, [R2], R5, R4 ;
+        /*0030*/               @P0 BRA `(.L_x_2) ;
+        /*0040*/               @P1 BRA.U `(.L_x_1) ;
+        /*0050*/                   EXIT ;
+.L_x_3:
+        /*0060*/                   BRA `(.L_x_3);
+END_SASS
+    my @loops = loops_around($listing, qr/^ATOM\./);
+    is(scalar @loops, 2, 'two loops around an instruction are found');
+    unlike($loops[0], qr/HADD2/, 'the inner one first');
+    like($loops[1], qr/HADD2(?s:.*)ATOM/, 'then the outer one');
+    is(scalar loops_around($listing, qr/^LD\./), 0, 'and none where none is');
+    is(scalar loops_around($listing =~ s/`\(.L_x_[12]\)/`(.L_x_3)/gr,
+        qr/^ATOM\./), 0, 'a branch ahead makes no loop');
+}
+
+# --- the lessons' claims ---
+
+my $cas32 = qr/^ATOMG?\.E\.CAS\.STRONG\.GPU\b/;
+my %ptx = (
+    v3_cas => { add_compiled => 'atom.add.noftz.f16', add_cas32 =>
+            'atom.cas.b32', add_cas16 => 'atom.global.cas.b16' },
+    v4_storm => { add_2_bytes => 'atom.add.noftz.f16', add_counted =>
+            'atom.global.cas.b32', add_4_bytes => 'atom.add.noftz.f16x2',
+        count_up => 'atom.global.cas.b32' },
+);
+
+# The one atomic of a kernel is a 32-bit compare-and-swap, in one loop that adds
+# as well.
+sub is_loop {
+    my ($name, $text, $add) = @_;
+    is(atomics('sass', $text) =~ s/ATOMG/ATOM/r, 'ATOM.E.CAS.STRONG.GPU',
+        "$name: one atomic, a 32-bit compare-and-swap");
+    my @loops = loops_around($text, $cas32);
+    is(scalar @loops, 1, "$name: in one loop");
+    like($loops[0] // '', qr/^(?:@\S+ )?$add\b/m, "$name: which adds: $add");
+}
+
+my $nvcc = find_nvcc();
+SKIP: {
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+    my @sources = map { "$root/$_" } qw(lessons/v3_cas/v3_cas.cu
+        lessons/v4_storm/v4_storm.cu tools/experiments.cu tools/corrections.cu);
+    my @results = compile_kept($nvcc, @sources);
+    for my $i (0 .. $#sources) {
+        my ($status, $out, $err) = @{ $results[$i] };
+        is("$status$out$err", '0', basename($sources[$i])
+            . ": compiles for sm_@archs without a warning");
+    }
+    for my $source (sort keys %ptx) {
+        for my $kernel (sort keys %{ $ptx{$source} }) {
+            for my $arch (@archs) {
+                # From compute_100 on it says what was the default before.
+                my $text = kernel_text('ptx', $kernel,
+                    kept_ptx($source, $arch));
+                is(atomics('ptx', $text) =~ s/\.relaxed//r,
+                    $ptx{$source}{$kernel},
+                    "$kernel, PTX for compute_$arch: the atomic");
+            }
+        }
+    }
+
+    skip_or_fail('there is no nvdisasm here') if !find_disassembler('nvdisasm');
+    for my $arch (@archs) {
+        my %text;
+        for my $source (qw(v3_cas v4_storm corrections)) {
+            my ($status, $out, $err) = disassemble($source, $arch);
+            is($status, 0, "$source, SASS for sm_$arch: can be read")
+                or diag($err);
+            $text{$source} = $out;
+        }
+        my $kernel = sub {
+            return kernel_text('sass', $_[1], $text{ $_[0] });
+        };
+
+        is_loop("add_compiled, sm_$arch", $kernel->('v3_cas', 'add_compiled'),
+            'HADD2');
+        is_loop("add_cas32, sm_$arch", $kernel->('v3_cas', 'add_cas32'),
+            'HADD2');
+        is_loop("add_2_bytes, sm_$arch", $kernel->('v4_storm', 'add_2_bytes'),
+            'HADD2');
+        is_loop("add_counted, sm_$arch", $kernel->('v4_storm', 'add_counted'),
+            'HADD2');
+        is_loop("count_up, sm_$arch", $kernel->('v4_storm', 'count_up'),
+            '(?:IADD3|VIADD|IMAD\.IADD)');
+        like($kernel->('v3_cas', 'add_compiled'),
+            qr/LOP3\.LUT\ R\d+,\ R\d+(?:\.reuse)?,\ 0xfffffffd,.*\n
+            (?:.*\n)*?.*\bLD\.E(?:\.SYS)?\ /x,
+            "add_compiled, sm_$arch: clears bit 1, loads the word");
+
+        # The same on all of them: two loops, and none of the instructions is a
+        # swap of 2 bytes.
+        my $cas16 = $kernel->('v3_cas', 'add_cas16');
+        is(atomics('sass', $cas16), 'ATOMG.E.CAS.STRONG.GPU',
+            "add_cas16, sm_$arch: one atomic, and it swaps 32 bits");
+        unlike($cas16, qr/CAS\S*(?:16|U16|\.H)\b/,
+            "add_cas16, sm_$arch: there is no swap of 16 bits");
+        my @loops = loops_around($cas16, $cas32);
+        is(scalar @loops, 2, "add_cas16, sm_$arch: in a loop in a loop");
+        unlike($loops[0] // 'HADD2', qr/HADD2/,
+            "add_cas16, sm_$arch: the inner one does not add again");
+        like($loops[0] // '', qr/PRMT/,
+            "add_cas16, sm_$arch: but puts the half into the word");
+        like($loops[1] // '', qr/HADD2/, "add_cas16, sm_$arch: the outer adds");
+
+        is(atomics('sass', $kernel->('v4_storm', 'add_4_bytes')),
+            'ATOM.E.ADD.F16x2.RN.STRONG.GPU',
+            "add_4_bytes, sm_$arch: the hardware's add");
+        is(scalar loops_around($kernel->('v4_storm', 'add_4_bytes'),
+            qr/\bATOM\.E\.ADD\.F16x2\b/), 0,
+            "add_4_bytes, sm_$arch: not in a loop");
+
+        # Adds in shared memory: a loop for float, an instruction for int.
+        my $float = $kernel->('corrections', 'add_shared_float');
+        my %shared = map { $_ => 1 } $float =~ /\b(ATOMS\.\S+)/g;
+        is(join(' ', keys %shared), 'ATOMS.CAST.SPIN',
+            "add_shared_float, sm_$arch: a compare-and-swap");
+        my ($lines, @around) = loops_of($float);
+        my @spin = grep { $lines->[$_] =~ /^ATOMS\.CAST\.SPIN/ } 0 .. $#$lines;
+        my @looped = grep {
+            my $at = $_;
+            grep { $_->[0] <= $at && $at <= $_->[1] && join("\n",
+                @$lines[$_->[0] .. $_->[1]]) =~ /\bLDS(?:\.U)? (?s:.*)\bFADD\b/
+            } @around
+        } @spin;
+        cmp_ok(scalar @spin, '>', 0, "add_shared_float, sm_$arch: is there");
+        is(scalar @looped, scalar @spin,
+            "add_shared_float, sm_$arch: each in a loop that loads and adds");
+        %shared = map { $_ => 1 }
+            $kernel->('corrections', 'add_shared_int') =~ /\b(ATOMS\.[\w.]+)/g;
+        is(join(' ', keys %shared), 'ATOMS.ADD',
+            "add_shared_int, sm_$arch: the hardware's add");
+    }
+}
+
+# --- the listings of results/ ---
+
+SKIP: {
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+    my ($status, $version) = run($nvcc, '--version');
+    skip 'the listings are those of nvcc 13.0', 1
+        if $version !~ /release 13\.0,/;
+    skip_or_fail('there is no nvdisasm here') if !find_disassembler('nvdisasm');
+    my @lessons = files_of(qr{/v\d+_\w+\.cu\z}, 'lessons');
+    my @listings = files_of(qr/\.txt\z/, qw(results/ptx results/sass));
+    my @expected = map { my $kind = $_;
+        map { "results/$kind/lesson$_.sm_90.txt" } 1 .. @lessons } qw(ptx sass);
+    is("@listings", join(' ', sort @expected),
+        'results/ptx and results/sass: a listing for each lesson, no more');
+    my @jobs = map { m{results/(\w+)/lesson(\d+)\.};
+        [{ env => { BACKEND => undef, ARCH => undef } }, 'make', '-s',
+            '--no-print-directory', 'ARCH=sm_90', 'BACKEND=cpu', "$1$2"]
+    } @expected;
+    my @results = run_jobs(@jobs);
+    for my $i (0 .. $#expected) {
+        my ($status, $out, $err) = @{ $results[$i] };
+        is("$status$err", '0', "make $jobs[$i][-1]");
+        my $path = "$root/$expected[$i]";
+        $out =~ s/\n+\z/\n/;
+        ok(-e $path && slurp($path) eq $out, "$expected[$i] is fresh")
+            or diag('run: make listings ARCH=sm_90');
+    }
+}
+
+# --- tools/experiments.awk ---
+
+my @questions = qw(lifetime lanes block carveout distance price);
+my @awks;
+for (['mawk'], ['gawk'], ['busybox', 'awk']) {
+  SKIP: {
+        skip_or_fail("there is no $_->[0] here") if !which($_->[0]);
+        push @awks, $_;
+        pass("$_->[0] is here");
+    }
+}
+@awks = (['awk']) if !@awks;
+
+# Exit status, output and errors under every awk; they must agree.
+sub table {
+    my ($question, $file) = @_;
+    my @first;
+    for my $awk (@awks) {
+        my @result = run(@$awk, '-v', "table=experiment_$question", '-f',
+            'tools/experiments.awk', $file);
+        @first = @result if !@first;
+        is(join('|', map { $_ ? 1 : 0 } $result[0]) . $result[1],
+            ($first[0] ? 1 : 0) . $first[1],
+            "$awk->[0]: experiment_$question: as by $awks[0][0]");
+    }
+    return @first;
+}
+
+my $measured = 'results/nvidia_h200/experiments.csv';
+for my $question (@questions) {
+    my ($status, $out, $err) = table($question, $measured);
+    is("$status$err", '0', "experiment_$question: exit 0");
+    my ($head, $rule, @rows) = split /\n/, $out;
+    my $columns = () = $head =~ /\|/g;
+    is($rule, '|' . '---|' x ($columns - 1), "experiment_$question: a rule");
+    cmp_ok(scalar @rows, '>=', 1, "experiment_$question: there are rows");
+    my @odd = grep { my $bars = () = /\|/g;
+        $bars != $columns || /\| *\|/ || /nan|inf\b|-0\.\d/ } @rows;
+    is("@odd", '', "experiment_$question: all cells of all rows");
+}
+{
+    my ($status, $out, $err) = table('speeds', $measured);
+    is($status, 1, 'an unknown table: exit 1');
+    like($err, qr/^experiments\.awk: there is no table experiment_speeds$/m,
+        'and it says so');
+    spew("$tmp/empty.csv", "question,setting,in_flight,n,ms,tries\n");
+    ($status, $out, $err) = table('lanes', "$tmp/empty.csv");
+    is($status, 1, 'a table without rows: exit 1');
+    like($err, qr/no rows for lanes/, 'and it says so');
+    my @asked = slurp("$root/tools/experiments.cu") =~
+        /\bquestion = "(\w+)"/g;
+    is(join(' ', sort @asked), join(' ', sort @questions),
+        'experiments.cu asks what experiments.awk answers');
+}
+
+# Figures worked out by hand; k = (tries - n) / (2798 R).
+spew("$tmp/small.csv", <<'END_CSV');
+question,setting,in_flight,n,ms,tries
+lifetime,one add a thread,1000,5000,2.5,1404000
+lifetime,long-lived,1000,5000,1.25,704500
+lanes,8 of 32 lanes,2000,1000,3,700500
+block,64 threads a block,100,2000,4,141900
+carveout,-1%,10,1000,6,2000000
+carveout,25%,10,1000,6,4000000
+distance,2 bytes; 16 cells 32 apart,10,1000,0.5,50000
+distance,4 bytes; 16 cells 32 apart,10,4000,0.002,0
+price,a,1,100,0.00031,100
+price,b,1,100,0.00051,200
+price,c,1,200,0.00082,300
+END_CSV
+my %by_hand = (
+    lifetime => ['| 1000 | 2.5 | 0.50 | 1.2 | 0.25 |',
+        '| 1000 | 2.5 | 0.50 | 1.3 | 0.25 |'],
+    lanes    => ['| 8 of 32 | 500 | 3.0 | 0.50 |'],
+    block    => ['| 64 | 4.0 | 0.50 |'],
+    carveout => ["| the driver's choice | 6.0 | 2 million | 3.00 |\n"
+        . '| 25% | 6.0 | 4 million | 1.50 |'],
+    distance => ['| 32 bytes | 500.00 | 50 | 0.500 | 8.00 ns |'],
+    # ns = 2 tries + 1.1 n, exactly.
+    price    => ['| 3 | 2.55 | 3.10 | 2.00 | 1.10 |'],
+);
+for my $question (@questions) {
+    my ($status, $out, $err) = table($question, "$tmp/small.csv");
+    is("$status$err", '0', "$question of a small file: exit 0");
+    my (undef, undef, @rows) = split /\n/, $out;
+    my $rows = join "\n", @rows;
+    ok((grep { $_ eq $rows } @{ $by_hand{$question} }),
+        "$question of a small file: as by hand") or diag($rows);
+}
+
+done_testing();
