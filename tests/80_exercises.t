@@ -30,9 +30,24 @@ is(join(' ', map { /^0*(\d+)/ } @exercises), join(' ', 1 .. @exercises),
 
 sub stem { return $_[0] =~ s/\.cu?\z//r }
 
+# The wrong answers to an exercise. tests/wrong/NAME/WHAT.txt holds what stands
+# in the regions, one after another, with END TODO lines between; put into the
+# exercise it makes a file, whose path this returns.
 sub wrong_ones {
     my ($file) = @_;
-    return map { s{^\./}{}r } sort glob 'tests/wrong/' . stem($file) . '/*';
+    my @paths;
+    for my $answer (sort glob 'tests/wrong/' . stem($file) . '/*.txt') {
+        my @regions = split m{^/\* END TODO \*/\n}m, slurp($answer), -1;
+        my $text = slurp("exercises/$file");
+        $text =~ s{^( */\* TODO:.*\n)(?s:.*?)(^ */\* END TODO \*/\n)}
+            {$1 . (shift(@regions) // '') . $2}gme;
+        my ($what) = $answer =~ m{([^/]+)\.txt\z};
+        push @paths, "$tmp/wrong/" . stem($file) . "/$what"
+            . ($file =~ /\.cu\z/ ? '.cu' : '.c');
+        spew($paths[-1], $text) if !-e $paths[-1];
+        fail("$answer: more regions than the exercise has") if @regions;
+    }
+    return @paths;
 }
 
 # --- the regions ---
