@@ -125,7 +125,8 @@ sub one_line {
 
 sub which {
     my ($name) = @_;
-    return (grep { -x && !-d } map { "$_/$name" } File::Spec->path)[0];
+    my ($first) = grep { -x && !-d } map { "$_/$name" } File::Spec->path;
+    return $first;    # undef in a list, too
 }
 
 # A PATH with all programs of this one but @names.
