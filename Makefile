@@ -151,9 +151,9 @@ $(NUMBERS:%=sass%): sass%: known-arch
 # Only a GPU's lessons are measured; for others nothing is built in vain.
 on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 
-## profileK     count lesson K's time and L2 atomic requests with Nsight Compute
+## profileK     count time and L2 atomic requests (lessons 1 to 3, Nsight Compute)
 $(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
-	@sh tools/profile.sh ./lesson$*
+	@sh tools/profile.sh ./lesson$* $(call source_of,$(call name_of,$*))
 
 ptx% sass% profile%:
 	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2

@@ -304,6 +304,8 @@ SKIP: {
     refused(qr/^profile needs ncu \(Nsight Compute\)/, { env => {
         PATH => path_without('ncu'), NVCC => $nvcc } },
         'BACKEND=cuda', @arch, 'profile1');
+    refused(qr/^profile counts one launch of lessons 1 to 3/, {},
+        'BACKEND=cuda', @arch, 'profile4');
     {
         my ($status, $ptx, $err) = run({ dir => $spaced }, $make, 'ptx1');
         is($status, 0, 'ptx1 in a path with a space') or diag($err);

@@ -2,7 +2,9 @@
 # Counts one run of a lesson with Nsight Compute: the kernel's time, and the
 # atomic requests that reached the L2 cache.
 #
-#     sh tools/profile.sh ./lesson1
+#     sh tools/profile.sh ./lesson1 lessons/v0_half/v0_half.cu
+#
+# It takes the kernel dot_…, which lessons 1 to 3 have.
 #
 # The clocks are left alone: by default ncu locks them to base, and a published
 # time may differ from yours for that reason alone.
@@ -10,6 +12,8 @@ set -eu
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 [ "${BACKEND:-}" = cuda ] || fail "profile needs an NVIDIA GPU: the CPU emulation has no L2 counters"
+grep -q '__global__ void dot_' "$2" ||
+    fail "profile counts one launch of lessons 1 to 3; $1 makes many: give ncu a kernel's name by hand"
 command -v ncu > /dev/null || fail "profile needs ncu (Nsight Compute), which comes with the CUDA Toolkit"
 
 exec ncu --clock-control none --kernel-name 'regex:^dot_' --launch-count 1 \
