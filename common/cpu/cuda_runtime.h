@@ -35,14 +35,6 @@ typedef struct {
     unsigned x, y, z;
 } dim3;
 
-typedef struct {
-    float x, y;
-} __align__(8) float2;
-
-typedef struct {
-    float x, y, z, w;
-} __align__(16) float4;
-
 static inline dim3 cpu_dim3_from_count(long long x)
 {
     /* A count that does not fit becomes 0, which no launch accepts. */

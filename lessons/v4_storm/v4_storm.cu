@@ -1,5 +1,6 @@
-/* Lesson 5, v4_storm: why is lesson 1 three times slower than lesson 3 on one
- * GPU, level with it on another, and faster on a third?
+/* Lesson 5, v4_storm: why is lesson 1 three times as slow as lesson 3 on one
+ * GPU, and 1.2 times on another, although a try of its loop costs less than
+ * lesson 3's add?
  *
  * Answer: its loop has two regimes. While the sum moves, each add that wins
  * makes the others in flight fail and try again: a storm, which grows with the
@@ -16,7 +17,8 @@
  * Build it alone:  nvcc -arch=native -Icommon -o lesson5 \
  *                      lessons/v4_storm/v4_storm.cu
  * With no options it predicts, measures, sweeps n and R, and fits the account.
- * With any option of --help it measures that one case. */
+ * With --n, --start, --addends, --cells, --threads or --neighbour it measures
+ * one case. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
