@@ -6,6 +6,8 @@
 #   ARCH=sm_90              the GPU to compile for (default: this machine's)
 #   NVCC, NVCCFLAGS         the CUDA compiler       (BACKEND=cuda)
 #   CC, CFLAGS              the C compiler          (BACKEND=cpu)
+#   EDIT=https://…/%s       where a page is edited  (docs; default: git's remote)
+#   PORT=8000               where the site is shown (serve)
 
 BACKEND ?= auto
 CFLAGS ?= -O2 -g
@@ -79,8 +81,8 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/*)
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
 .PHONY: help all test bench bench-cpu experiments corrections plots listings \
-    quote clean backend known-arch build common docs exercises lessons results \
-    solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
+    quote docs serve clean backend known-arch build common exercises lessons \
+    results solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
     $(NUMBERS:%=profile%) progress $(TASKS:%=exercise%) $(TASKS:%=watch%) \
     $(TASKS:%=hint%) $(TASKS:%=diff%) $(TASKS:%=solution%) $(TASKS:%=reset%)
 
@@ -227,6 +229,18 @@ listings: known-arch
 quote:
 	@sh tools/quote.sh
 
+## docs         render the pages as HTML: open build/site/index.html
+docs:
+	@EDIT='$(EDIT)' sh tools/site.sh
+
+## serve        the same, at http://localhost:8000/
+PORT ?= 8000
+serve: docs
+	@command -v python3 > /dev/null || \
+	    { echo 'python3 is missing: open build/site/index.html' >&2; exit 2; }
+	@echo "http://localhost:$(PORT)/ (Ctrl-C ends it)"
+	@python3 -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
+
 ## test         run all tests (BACKEND=cuda: on the GPU)
 test:
 	@prove $(PROVEFLAGS) tests/*.t
@@ -238,5 +252,5 @@ clean:
 	@[ ! -d build ] || rmdir build 2>/dev/null || true
 
 # A directory is no target, though make would say "up to date".
-build common docs exercises lessons results solutions tests tools:
+build common exercises lessons results solutions tests tools:
 	@echo "make $@: that is a directory; plain make lists what can be made" >&2; exit 2

@@ -185,7 +185,7 @@ refills('a ratio',
 refills('a ratio of two files',
     ratio('a.csv variant=v0_half b.csv gpu=B n %.2f', '9'),
     ratio('a.csv variant=v0_half b.csv gpu=B n %.2f', '250.00'));
-my $both = '<!-- value a.csv variant=v0_half n %%d -->%s<!-- /value --> and '
+my $both = 'Both: <!-- value a.csv variant=v0_half n %%d -->%s<!-- /value --> and '
     . '<!-- value b.csv gpu=B extra %%s -->%s<!-- /value -->';
 refills('two files on a line', sprintf("$both\n", '', ''),
     sprintf("$both\n", 1000, 7));
@@ -244,7 +244,9 @@ for (
     ['a value of a missing file', 'no rows in results/c\.csv',
         value('c.csv variant=v0_half min_ms %.1f', '1')],
     ['a value without an end', 'a value without <!-- /value -->',
-        "<!-- value a.csv variant=v0_half min_ms %.1f -->1\n"],
+        "It is <!-- value a.csv variant=v0_half min_ms %.1f -->1\n"],
+    ['a value at the start of a line', 'a figure begins its line',
+        value('a.csv variant=v0_half min_ms %.1f', '1') =~ s{A run took }{}r],
     ['a ratio of an unknown row', 'no row variant=v9',
         ratio('a.csv variant=v0_half a.csv variant=v9 min_ms %.1f', '1')],
     ['a column that only another file has', 'no min_ms in the row',

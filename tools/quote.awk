@@ -189,6 +189,9 @@ function quotient(file, keys, file2, keys2, name,    above, below) {
 
 # Refills each <!-- value … -->…<!-- /value --> and ratio of a line.
 function refill_figures(line,    out, kind, end, words, n, figure) {
+    if (line ~ /^ *<!-- (value|ratio) /)
+        fail("a figure begins its line, which ends the paragraph: put it " \
+             "behind a word")
     out = ""
     while (match(line, /<!-- (value|ratio) [^>]* -->/)) {
         n = split(substr(line, RSTART + 5, RLENGTH - 9), words, " ")

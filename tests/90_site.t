@@ -1,0 +1,250 @@
+#!/usr/bin/env perl
+# make docs: everything that is there becomes a page, what has changed is made
+# anew and nothing else, a translation finds its place, and mistakes are one
+# line. What the pages are like in a browser: 91_browser.t.
+use strict;
+use warnings;
+use File::Glob qw(:bsd_glob);
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(dirname);
+use File::Path qw(make_path);
+use Test::More;
+
+plan skip_all => 'there is no pandoc here' if !$ci && !which('pandoc');
+
+my $tree = copy_tree('a course');
+my $site = "$tree/build/site";
+
+sub docs { return run({ dir => $tree, env => { EDIT => undef } }, 'make',
+    'docs', @_) }
+
+# Where each page is, and when it was written.
+sub written {
+    my %at = map { $_ => (stat)[9] . ' ' . (stat _)[1] }
+        map { bsd_glob("$site/$_") } '*.html', '*/*.html', '*/*/*.html';
+    return \%at;
+}
+
+sub changed {
+    my ($before, $after) = @_;
+    return join ' ', map { s{\Q$site/}{}r }
+        grep { ($before->{$_} // '') ne $after->{$_} } sort keys %$after;
+}
+
+# Waits for a new second, so that a time tells what was written.
+sub tick { my $now = time; select undef, undef, undef, 0.05 while time == $now }
+
+sub page { return slurp("$site/$_[0]") }
+
+# --- from clean ---
+
+{
+    my ($status, $out, $err) = docs();
+    is("$status$err", '0', 'make docs: no complaint');
+    like($out, qr{\Abuild/site/index\.html: \d+ pages\n\z}, 'and one line');
+}
+my @sources = map { s{\Q$root/}{}r } "$root/README.md",
+    bsd_glob("$root/docs/*.md"), bsd_glob("$root/lessons/*/README.md"),
+    "$root/results/README.md";
+cmp_ok(scalar @sources, '>=', 12, 'there are pages');
+my $home = page('index.html');
+for my $source (@sources) {
+    my $file = $source =~ s/\.md\z/.html/r =~ s/README/index/r;
+    ok(-s "$site/$file", "$source: a page");
+    like($home, qr/<a[^>]* href="\Q$file\E"/, "$source: in the navigation");
+    my $text = page($file);
+    unlike($text, qr/<!-- |\.md"(?![^<]*>Edit)|\{\{|\$\w+\$/,
+        "$source: nothing of its source is left over");
+    like($text, qr{<a class="edit" href="[^"]*\Q$source\E">}, "$source: edit");
+}
+for my $csv (bsd_glob("$root/results/*.csv")) {
+    my @rows = split /\n/, slurp($csv);
+    my $ms = (split /,/, $rows[1])[6];
+    like(page('results/index.html'), qr{<td[^>]*>\Q$ms\E</td>},
+        "$csv: in a table");
+    like(page('results/index.html'), qr{<title>[^<]*\Q$ms\E ms},
+        "$csv: in a plot");
+}
+for my $csv (bsd_glob("$root/results/*/*.csv")) {
+    my ($folder, $name) = $csv =~ m{results/([^/]+)/([^/]+)\z};
+    my $text = page($folder eq 'sources' ? 'results/index.html'
+        : "results/$folder/index.html");
+    my ($last) = slurp($csv) =~ /([^,\n]+)(?:,[^,\n]*){2}\n\z/;
+    like($text, qr/>\Q$name\E</,   "$csv: on its page");
+    like($text, qr/>\Q$last\E</, "$csv: its last row, too");
+}
+# --- a small course, which is made anew often ---
+
+$tree = "$tmp/a small course";
+$site = "$tree/build/site";
+for (qw(Makefile tools docs/site docs/plots results/nvidia_h200.csv)) {
+    make_path(dirname("$tree/$_"));
+    run('cp', '-R', "$root/$_", "$tree/$_");
+}
+spew("$tree/docs/site/order", slurp("$root/docs/site/order")
+    =~ s{^docs/(?!running|half|glossary|\*).*\n}{}mgr);
+spew("$tree/README.md", "# A course\n\n[1](lessons/v0_half/README.md)\n");
+spew("$tree/docs/$_.md", "# The $_\n\nSome text.\n")
+    for qw(running half_precision glossary);
+spew("$tree/lessons/v0_half/README.md",
+    "# Lesson 1\n\n[The program](v0_half.cu)\n");
+spew("$tree/lessons/v0_half/v0_half.cu", "int x;\n");
+spew("$tree/results/README.md", "# Results\n\nThey are:\n");
+{
+    my ($status, $out, $err) = docs();
+    is("$status$err", '0', 'a small course: no complaint');
+}
+
+# --- what has changed ---
+
+tick();
+my $before = written();
+docs();
+is(changed($before, written()), '', 'nothing is made twice');
+
+spew("$tree/docs/glossary.md", slurp("$tree/docs/glossary.md") . "\nA word.\n");
+docs();
+is(changed($before, written()), 'docs/glossary.html',
+    'a changed page is made anew, and no other');
+like(page('docs/glossary.html'), qr/A word\./, 'with the change');
+like(page('search.en.js'), qr/A word\./, 'the search knows it');
+
+tick();
+$before = written();
+spew("$tree/lessons/v0_half/v0_half.cu",
+    slurp("$tree/lessons/v0_half/v0_half.cu") . "/* more */\n");
+spew("$tree/results/my_gpu.csv", slurp("$tree/results/nvidia_h200.csv")
+    =~ s/NVIDIA H200/My GPU/gr =~ s/,195\.497,/,12.3456,/r);
+docs();
+like(page('lessons/v0_half/v0_half.cu.html'), qr{/\* more \*/},
+    'a changed program is shown');
+like(page('results/index.html'), qr/My GPU.*12\.3456/s,
+    'a new result is there');
+
+spew("$tree/lessons/v99_new/README.md", "# Lesson 99: new\n\nIt is *new*.\n");
+spew("$tree/docs/a_new_page.md", "# A new page\n\n[a](../lessons/v99_new/README.md)\n");
+docs();
+like(page('lessons/v99_new/index.html'), qr/<em>new<\/em>/, 'a new lesson');
+like(page('index.html'), qr{<a href="lessons/v99_new/index\.html">Lesson 99: new},
+    'it is in the navigation');
+like(page('docs/a_new_page.html'), qr{<a href="\.\./lessons/v99_new/index\.html">a},
+    'a new page, with its links');
+unlink "$tree/docs/a_new_page.md";
+docs();
+ok(!-e "$site/docs/a_new_page.html", 'a page that is gone leaves no trace');
+unlike(page('index.html'), qr/a_new_page/, 'nor in the navigation');
+
+# --- a second language ---
+
+spew("$tree/docs/site/strings.zh.yaml", slurp("$tree/docs/site/strings.en.yaml")
+    =~ s/^language: .*$/language: "\xe4\xb8\xad\xe6\x96\x87"/mr
+    =~ s/^next: .*$/next: "\xe4\xb8\x8b"/mr);
+spew("$tree/docs/running.zh.md", "# \xe8\xbf\x90\xe8\xa1\x8c\n\n"
+    . "[1](../lessons/v0_half/README.md) [2](half_precision.md)\n");
+spew("$tree/docs/half_precision.zh.md", "# \xe5\x8d\x8a\n\n\xe5\x8d\x8a\n");
+{
+    my ($status, undef, $err) = docs();
+    is("$status$err", '0', 'a second language: no complaint');
+    my $text = page('docs/running.zh.html');
+    like($text, qr/<html lang="zh"/, 'its pages say so');
+    like($text, qr{<a href="\.\./docs/half_precision\.zh\.html">2</a>},
+        'a link leads to the translation');
+    like($text, qr{<a href="\.\./lessons/v0_half/index\.html">1</a>},
+        'or to the original where there is none');
+    like($text, qr{<li><a aria-current="page" href="\.\./docs/running\.zh\.html">},
+        'the navigation is in that language');
+    like($text, qr{hreflang="en">Home<|<a href="\.\./index\.html" hreflang="en">},
+        'and says where it leaves it');
+    like($text, qr{<nav class="languages"[^>]*><a href="\.\./docs/running\.html" lang="en"},
+        'back to the original');
+    like(page('docs/running.html'), qr{<nav class="languages"[^>]*><a href="\.\./docs/running\.zh\.html" lang="zh" hreflang="zh">\xe4\xb8\xad\xe6\x96\x87},
+        'the original leads to it');
+    unlike(page('docs/glossary.html'), qr/class="languages"/,
+        'a page without a translation offers none');
+    like(page('search.zh.js'), qr/\xe5\x8d\x8a/, 'it has a search of its own');
+    unlike(page('search.en.js'), qr/\xe5\x8d\x8a/, 'and the other does not');
+}
+unlink "$tree/docs/$_" for qw(site/strings.zh.yaml running.zh.md
+    half_precision.zh.md);
+
+# --- where a page is edited ---
+
+docs('EDIT=https://example.org/edit/%s');
+like(page('docs/running.html'),
+    qr{<a class="edit" href="https://example\.org/edit/docs/running\.md">},
+    'EDIT says where a page is edited');
+{
+    my @git = ('git', '-C', $tree);
+    run(@git, 'init', '-q');
+    run(@git, 'remote', 'add', 'origin', 'git@example.org:us/course.git');
+    docs();
+    like(page('index.html'),
+        qr{class="edit" href="https://example\.org/us/course/edit/main/README\.md"},
+        'or else the git remote');
+}
+
+# --- mistakes ---
+
+sub refuses {
+    my ($what, $pattern, $file, $text) = @_;
+    my $old = -e "$tree/$file" ? slurp("$tree/$file") : undef;
+    my $was = page('docs/running.html');
+    spew("$tree/$file", $text);
+    my ($status, $out, $err) = docs();
+    isnt($status, 0, "$what: fails");
+    like($err, $pattern, "$what: says so");
+    is(-e "$site/docs/running.html" ? page('docs/running.html') : $was, $was,
+        "$what: the page that was there stays");
+    defined $old ? spew("$tree/$file", $old) : unlink "$tree/$file";
+    ($status) = docs();
+    is($status, 0, "$what: mended, it passes");
+}
+my $running = slurp("$tree/docs/running.md");
+refuses('a link to nothing',
+    qr{^docs/running\.md: nowhere\.md: there is no such file$}m,
+    'docs/running.md', "$running\n[x](nowhere.md)\n");
+refuses('a link out of the course',
+    qr{^docs/running\.md: \.\./\.\./x: outside of the course$}m,
+    'docs/running.md', "$running\n[x](../../x)\n");
+refuses('an image that is not there',
+    qr{^docs/running\.md: x\.svg: there is no such image$}m,
+    'docs/running.md', "$running\n![x](x.svg)\n");
+refuses('an image without a text',
+    qr{^docs/running\.md: plots/storm_k\.svg: it has no text$}m,
+    'docs/running.md', "$running\n![](plots/storm_k.svg)\n");
+refuses('a page without a title',
+    qr{^make docs: docs/untitled\.md: it has no title}m,
+    'docs/untitled.md', "No title.\n");
+refuses('an order that names nothing',
+    qr{^make docs: docs/site/order: there is no docs/nothing\.md$}m,
+    'docs/site/order', slurp("$tree/docs/site/order") . "docs/nothing.md\n");
+refuses('a result with a field too many',
+    qr{^results/bad\.csv:2: 3 fields where 2 are due$}m,
+    'results/bad.csv', "gpu,ms\na,1,2\n");
+
+{
+    my $path = path_without('pandoc');
+    my ($status, $out, $err) = run({ dir => $tree, env => { PATH => $path } },
+        'make', 'docs');
+    is($status, 2, 'without pandoc: status 2');
+    like($err, qr/^make docs: pandoc is missing: \.\/setup$/m, 'and why');
+}
+{
+    mkdir "$tmp/old";
+    spew("$tmp/old/pandoc", "#!/bin/sh\necho pandoc 2.9.2.1\n", 0755);
+    my ($status, $out, $err) = run({ dir => $tree,
+        env => { PATH => "$tmp/old:$ENV{PATH}" } }, 'make', 'docs');
+    is($status, 2, 'with an old pandoc: status 2');
+    like($err, qr/^make docs: pandoc is too old: 2\.17 or later$/m, 'and why');
+}
+{
+    my ($status, $out, $err) = run({ dir => $tree,
+        env => { PATH => path_without('python3') } }, 'make', 'serve');
+    is($status, 2, 'make serve without python3: status 2');
+    like($err, qr/^python3 is missing: open build\/site\/index\.html$/m,
+        'and what to do');
+}
+
+done_testing();

@@ -1,0 +1,222 @@
+#!/bin/sh
+# Renders the course to build/site/ with pandoc: the pages that docs/site/order
+# names, and the files that they link to. Only what has changed is made anew.
+#
+#     sh tools/site.sh               from the root of the course
+#     sh tools/site.sh --page FILE   one page or file (for xargs, below)
+#
+# EDIT is where a page can be edited, with %s for its name. Without it, the
+# web address of the git remote serves, or else the page's source.
+# shellcheck disable=SC3013 # every sh that we know has -nt, though POSIX has not
+set -eu
+export LC_ALL=C.UTF-8
+site=build/site
+work=build/site.work
+export site work
+style=docs/site
+tab=$(printf '\t')
+fail() { printf '%s\n' "make docs: $*" >&2; exit 2; }
+
+# --- one page ---
+
+# A file or a folder as a page: its text as code, its tables as tables.
+show() {
+    printf '# %s\n\n' "$1"
+    (cd "$work/links" && grep -lFx -- "$1" ./* 2>/dev/null) | head -n 3 |
+        while read -r from; do
+            from=$(printf '%s' "${from#./}" | tr % /)
+            printf '%s: [%s](/%s)\n\n' "$used" "$(title_of "$from")" "$from"
+        done
+    if [ -d "$1" ]; then
+        for file in "$1"/*; do
+            case $file in
+            *.csv) awk -f tools/csv_page.awk -v level='##' "$file" ;;
+            *.md) ;;
+            *) printf '## %s\n\n' "${file##*/}"; fence "$file" ;;
+            esac
+        done
+    else
+        fence "$1"
+    fi
+}
+fence() {
+    case $1 in
+    *.c | *.cu | *.h) kind=c ;;
+    *.sh) kind="sh" ;;
+    *.py) kind=python ;;
+    *) kind=text ;;
+    esac
+    printf '~~~~~~~~ %s\n' "$kind"
+    cat "$1"
+    printf '~~~~~~~~\n\n'
+}
+title_of() { awk -F "$tab" -v s="$1" '$2 == s { print $5 }' "$work/pages"; }
+string() { sed -n "s/^$1: \"\(.*\)\"$/\1/p" "$style/strings.$2.yaml"; }
+
+markdown() { # markdown FILE: what pandoc reads
+    case $1 in
+    results/README*.md) # the measurements follow the text
+        cat "$1"
+        printf '\n## %s\n\n' "$(string measured "$lang")"
+        for csv in results/*.csv results/sources/*.csv; do
+            [ ! -e "$csv" ] || awk -f tools/csv_page.awk -v level='###' "$csv"
+        done ;;
+    *.md) cat "$1" ;;
+    *) show "$1" ;;
+    esac
+}
+
+page() {
+    set -- "$1" "$(awk -F "$tab" -v s="$1" '$2 == s { print $3, $1 }' "$work/pages")"
+    url=${2% *} lang=${2#* }
+    case $1 in *.md) ;; *)
+        lang=en url=$1.html
+        [ ! -d "$1" ] || url=$1/index.html ;;
+    esac
+    used=$(string back "$lang")
+    source=$1
+    [ ! -d "$1" ] || source=results/README.md # it says what the folder holds
+    if [ -n "${EDIT:-}" ]; then
+        # shellcheck disable=SC2059 # the address has %s in it
+        edit=$(printf "$EDIT" "$source")
+    else # the source lies beside its page
+        edit=$(printf '%s' "$url" | sed 's|[^/]*/|../|g; s|[^/]*$||')$source
+        mkdir -p "$site/$(dirname "$source")"
+        cp "$source" "$site/$source"
+    fi
+    mkdir -p "$(dirname "$site/$url")"
+    markdown "$1" > "$work/text.$$"
+    pandoc -f gfm+tex_math_dollars -t html5 --wrap=none --mathml \
+        --template "$style/template.html" --lua-filter "$style/page.lua" \
+        --metadata-file "$style/strings.$lang.yaml" -M page="$1" \
+        -M work="$work" -M edit_at="$edit" -o "$work/html.$$" "$work/text.$$" ||
+        { rm -f "$work/text.$$" "$work/html.$$"; exit 255; }
+    rm "$work/text.$$"
+    mv "$work/html.$$" "$site/$url"
+}
+
+# --- all of them ---
+
+find_pages() { # a line for each: language, source, address, group, title
+    named=$(sed '/^[[#]/d; /[*]/d; /^$/d' "$style/order")
+    group=
+    while read -r line; do
+        case $line in
+        '' | '#'*) continue ;;
+        '['*']') group=${line#[}; group=${group%]}; continue ;;
+        esac
+        for source in $line; do
+            [ -f "$source" ] || { [ "$source" != "$line" ] ||
+                case $line in *'*'*) ;; *) fail "$style/order: there is no $line" ;; esac
+                continue; }
+            case $line in *'*'*)
+                ! printf '%s\n' "$named" | grep -qFx -- "$source" || continue
+            esac
+            case ${source##*/} in *.*.md) continue ;; esac # a translation
+            for strings in "$style"/strings.*.yaml; do
+                lang=${strings#*strings.}; lang=${lang%.yaml}
+                text=$source
+                [ "$lang" = en ] || text=${source%.md}.$lang.md
+                [ -f "$text" ] || continue
+                title=$(sed -n 's/^# //p' "$text" | head -n 1)
+                [ -n "$title" ] || fail "$text: it has no title (# …)"
+                url=$(printf '%s' "${text%.md}.html" | sed 's|README|index|')
+                printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$lang" "$text" "$url" \
+                    "$group" "$title" "$(string language "$lang")"
+            done
+        done
+    done < "$style/order"
+}
+
+same_or_move() { # keeps the older file where nothing has changed
+    if cmp -s "$1" "$2"; then rm "$1"; else mv "$1" "$2"; fi
+}
+
+# Lines PAGE tab OUTPUT on standard input: those whose output is out of date.
+stale() {
+    while IFS=$tab read -r source out; do
+        for input in "$source" $always; do
+            [ ! "$input" -nt "$site/$out" ] || break
+        done
+        if [ ! -e "$site/$out" ] || [ "$input" -nt "$site/$out" ]; then
+            printf '%s\n' "$source"
+        elif [ -d "$source" ] || [ "${source#results/README}" != "$source" ]; then
+            [ -z "$(find results -newer "$site/$out" -type f | head -n 1)" ] ||
+                printf '%s\n' "$source"
+        fi
+    done
+}
+
+render() { # the pages on standard input, as many at once as there are cores
+    tr '\n' '\0' | xargs -0 -r -n 1 -P "$(getconf _NPROCESSORS_ONLN)" \
+        sh tools/site.sh --page || exit 2
+}
+
+all() {
+    command -v pandoc > /dev/null || fail 'pandoc is missing: ./setup'
+    pandoc --version | awk 'NR == 1 { split($2, v, "."); exit !(v[1] > 2 ||
+        v[1] == 2 && v[2] >= 17) }' || fail 'pandoc is too old: 2.17 or later'
+    remote=$(git config --get remote.origin.url 2>/dev/null |
+        sed -n 's|^git@\([^:]*\):|https://\1/|; s|\.git$||; /^https:/p') || :
+    : "${EDIT:=${remote:+$remote/edit/main/%s}}"
+    export EDIT
+
+    mkdir -p "$work"
+    printf '%s\n' "$EDIT" > "$work/edit.new"
+    same_or_move "$work/edit.new" "$work/edit"
+    find_pages > "$work/pages.new" || exit 2
+    if ! cmp -s "$work/pages.new" "$work/pages"; then # the navigation changes
+        rm -rf "$site" "$work/links" "$work/search"
+        mv "$work/pages.new" "$work/pages"
+    fi
+    mkdir -p "$site" "$work/links" "$work/search"
+    always="$work/edit $style/template.html $style/page.lua tools/site.sh
+        tools/csv_page.awk $(echo "$style"/strings.*.yaml)"
+
+    cut -f 2,3 "$work/pages" | stale | render
+    cat "$work"/links/* | sort -u > "$work/linked"
+    grep -v '^image ' "$work/linked" | while read -r file; do
+        if [ -d "$file" ]; then out=$file/index.html; else out=$file.html; fi
+        printf '%s\t%s\n' "$file" "$out"
+    done | stale | render
+    copy_rest
+    find "$site" -name '*.html' | wc -l |
+        awk -v site="$site" '{ print site "/index.html: " $1 " pages" }'
+}
+
+copy_rest() { # images, style, scripts, the index of the search
+    sed -n 's/^image //p' "$work/linked" | while read -r image; do
+        mkdir -p "$site/$(dirname "$image")"
+        cp "$image" "$site/$image"
+    done
+    cp "$style/style.css" "$style/site.js" "$style/icon.svg" "$site/"
+    [ ! -d "$style/explorers" ] || cp -R "$style/explorers" "$site/"
+    for strings in "$style"/strings.*.yaml; do
+        lang=${strings#*strings.}; lang=${lang%.yaml}
+        {
+            echo 'window.course_index = ['
+            awk -F "$tab" -v l="$lang" '$1 == l { print $2 }' "$work/pages" |
+                tr / % | while read -r part; do
+                    cat "$work/search/$part"
+                    echo ,
+                done
+            echo '];'
+        } > "$site/search.$lang.js"
+    done
+    {
+        echo 'window.course_results = {'
+        for csv in results/*/lesson4.csv results/*/lesson5.csv; do
+            [ -e "$csv" ] || continue
+            printf '"%s": "' "${csv#results/}"
+            awk '{ gsub(/[\\"]/, "\\\\&"); printf "%s\\n", $0 }' "$csv"
+            echo '",'
+        done
+        echo '};'
+    } > "$site/measured.js"
+}
+
+case $#:${1-} in
+0:) all ;;
+2:--page) page "$2" ;;
+*) fail "site.sh: unknown argument: $*" ;;
+esac
