@@ -173,7 +173,7 @@ sub skip_or_fail {
 
 # --- copies of the tree ---
 
-my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common
+my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common include
     docs exercises solutions results tests tools);
 
 # A copy without what was built, in a new directory called $name.

@@ -135,6 +135,9 @@ function print_plot(    r, ms, least, most, s, n, i, x, count, label, place, \
         printf "<path class=\"grid\" d=\"M%.1f 16V%d\"/><text class=\"tick\" " \
             "x=\"%.1f\" y=\"%d\">%s</text>\n", at(ms), bottom, at(ms), \
             bottom + 18, ms
+        if (n > 12)
+            printf "<text class=\"tick\" x=\"%.1f\" y=\"11\">%s</text>\n", \
+                at(ms), ms
     }
     printf "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%s (ms)</text>\n", \
         (left + width - 20) / 2, bottom + 38, name[time]

@@ -22,11 +22,11 @@ fail() { printf '%s\n' "make docs: $*" >&2; exit 2; }
 # A file or a folder as a page: its text as code, its tables as tables.
 show() {
     printf '# %s\n\n' "$1"
-    (cd "$work/links" && grep -lFx -- "$1" ./* 2>/dev/null) | head -n 3 |
-        while read -r from; do
-            from=$(printf '%s' "${from#./}" | tr % /)
-            printf '%s: [%s](/%s)\n\n' "$used" "$(title_of "$from")" "$from"
-        done
+    from=$(grep -lFx -- "$1" "$work"/links/* | while read -r page; do
+            page=$(printf '%s' "${page##*/}" | tr % /)
+            printf '; [%s](/%s)' "$(title_of "$page")" "$page"
+        done)
+    [ -z "$from" ] || printf '%s: %s\n\n' "$used" "${from#; }"
     if [ -d "$1" ]; then
         for file in "$1"/*; do
             case $file in

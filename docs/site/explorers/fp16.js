@@ -111,15 +111,15 @@ function binary(f, bits) {
     p.fraction.toString(2).padStart(f.fraction, '0')];
 }
 
-/* A number as C's %g prints it, but for its separators and exponent. */
+/* A number to so many digits, as C's %g, but with separators; a whole one in
+ * full. */
 function text(x, digits = 6) {
-  const s = Number(x.toPrecision(digits)), size = Math.abs(s);
+  const size = Math.abs(x);
   if (x !== x || size === Infinity)
     return x !== x ? 'NaN' : x < 0 ? '−inf' : 'inf';
-  if (x === 0)
-    return Object.is(x, -0) ? '−0' : '0';
-  return (size < 1e-4 ? s.toExponential() : size >= 1e5 && size < 1e15 ?
-    s.toLocaleString('en-US', {maximumFractionDigits: 6}) : String(s))
+  return (x !== 0 && size < 1e-4 || size >= 1e15 ?
+    Number(x.toPrecision(digits)).toExponential() : x.toLocaleString('en-US',
+      {maximumSignificantDigits: Number.isInteger(x) ? 16 : digits}))
     .replace('e-', 'e−').replace(/^-/, '−');
 }
 

@@ -67,7 +67,7 @@ function oneAdd(f, bits, addend) {
   const exact = toNumber(f, bits) + toNumber(f, addend);
   const result = fp.add(f, bits, addend), moves = result !== bits;
   let low = fp.rank(f, result);
-  if (!Number.isFinite(exact))
+  if (!(Math.abs(exact) < fp.atRank(f, f.infinity)))
     return {exact, result, moves};
   if (fp.atRank(f, low) > exact)
     low--;
@@ -114,7 +114,7 @@ function describeAdd(f, one) {
   const still = one.moves ? '' : ' Nothing moves, now and from here on.';
   const result = text(toNumber(f, one.result), 9);
   if (one.low === undefined)
-    return `The sum becomes ${result}.${still}`;
+    return `The exact sum is ${text(one.exact)}: it becomes ${result}.${still}`;
   if (one.part === 0)
     return `The exact sum, ${text(one.exact, 9)}, is a ${f.name}: nothing is ` +
       `rounded.${still}`;
@@ -130,7 +130,7 @@ window.course.freeze = {freeze, sumAfter, oneAdd, describe};
 
 /* --- on the page --- */
 
-const PRODUCT = 0.0099945068359375; /* the half nearest to the square of 0.1's */
+const PRODUCT = 0.0099945068359375; /* of two halves of 0.1, as a half */
 const {key, svgLine, svgText, svgDot, svgDiamond} = page;
 
 const html = `<p class="x-title">Freeze</p>
@@ -176,7 +176,7 @@ function drawLine(f, bits, addend, width) {
   const a = toNumber(f, addend), AXIS = 96, EDGE = 8, placed = [];
   if (one.low === undefined)
     return {alt: 'No number line.', inside: svgText(width / 2, 75,
-      `The next sum is ${text(one.exact)}, which is on no line.`, 'm')};
+      `${text(one.exact)}: beyond every ${f.name}`, 'm')};
   const gap = one.above - one.below;
   const span = width < 480 && Math.abs(a) <= 2 * gap ? 4 : 6;
   const left = (Math.abs(a) <= 4 * gap ? (sum + one.exact) / 2 : one.exact) -

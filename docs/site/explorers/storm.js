@@ -340,6 +340,9 @@ page.explorer('storm', html, (part, on) => {
   const chart = page.drawing(part('chart'), 244, width =>
     drawChart(model, points, o.flight, width));
   const say = s => part('say').textContent = s;
+  const explain = () => say(o.start ? 'The sum is frozen: a compare-and-swap ' +
+    'that writes the same bits disturbs nobody.' : 'The sum moves: each add ' +
+    'that wins makes all requests on their way fail.');
   const options = (flight, way) => Object.assign(shape(flight),
     {seed: o.seed, n: o.n, start: o.start, way});
 
@@ -365,9 +368,7 @@ page.explorer('storm', html, (part, on) => {
     loop = simulate(options(o.flight, 'cas'));
     real = simulate(options(o.flight, 'add'));
     clock = 0;
-    say(o.start === 0 ? 'The sum moves: each add that wins makes all other ' +
-      'requests on their way fail.' : 'The sum is frozen: a compare-and-swap ' +
-      'that writes the same bits disturbs nobody.');
+    explain();
     for (const name of ['play', 'once', 'end'])
       part(name).disabled = false;
     show();
@@ -392,13 +393,13 @@ page.explorer('storm', html, (part, on) => {
     if (stop)
       return pause();
     part('play').textContent = 'Pause';
-    say('');
-    /* Faster with many threads, so that it does not take too long. */
-    speed = Math.max(4, o.flight / 2, o.n / 16);
+    explain();
+    /* Faster with many threads and adds. */
+    speed = Math.max(10, o.flight / 2, o.n / 8);
     last = performance.now();
     if (page.isStill()) {
       const id = setInterval(() => {
-        clock = Math.floor(clock) + 1;
+        clock = Math.min(loop.next(), real.next());
         advance();
       }, 500);
       stop = () => clearInterval(id);
@@ -443,8 +444,8 @@ page.explorer('storm', html, (part, on) => {
     part('result').textContent = `${count(flight)} thread${flight > 1 ? 's' :
       ''} in flight${flight < o.flight ? ', as there are no more' : ''}: ${
       count(s.tries)} requests for ${count(o.n)} adds, ${
-      (s.tries / o.n).toFixed(2)} tries an add; ${count(s.moved)} of the adds ` +
-      `move the sum. The real add needs ${count(o.n)} requests.`;
+      (s.tries / o.n).toFixed(2)} tries an add; ${count(s.moved)} adds move ` +
+      `the sum. The real add needs ${count(o.n)} requests.`;
     part('model').textContent = `this model, ${count(n)} adds from 0`;
     clearTimeout(timer);
     model = [];

