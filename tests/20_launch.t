@@ -417,6 +417,13 @@ refuses('a launch at the start of the file', 1, "launch of ''", '<<<1, 1>>>()');
 refuses('a launch in a #define', 2, 'a launch inside a #define',
     "#define RUN(n) \\\n  k<<<1, 1>>>(n)\n");
 
+refuses('dynamic shared memory', 3, 'extern __shared__: the CPU emulation has '
+        . 'arrays of fixed size only: expected __shared__ TYPE NAME[SIZE];',
+    "void f(void) {\n__shared__ int a[2];\nextern __shared__ int b[];\n}\n");
+refuses('a __shared__ variable with an initial value', 2,
+    'a __shared__ variable has no initial value',
+    "void f(void) {\n__shared__ int a[2] = {0};\n}\n");
+
 for (
     ['int __global__ k(int n)', 'int'],
     ['__global__ int k(int n)', 'int'],

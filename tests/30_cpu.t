@@ -164,6 +164,9 @@ END_C
 
 ($status, $out, $err) = build_lesson(in_kernel('a[0] = a[1];'));
 is("$status$err", '0', 'the frame of the sources below compiles');
+($status, $out, $err) = build_lesson(in_kernel('int half = 1; ' .
+    'atomicAdd(a, a[1]); *i = __shfl_sync(~0u, half, 1);'));
+is("$status$err", '0', 'a variable may have the name half');
 
 sub refuses {
     my ($statement, $message) = @_;
@@ -176,12 +179,20 @@ sub refuses {
 
 # What CUDA has and no lesson uses. A name that common/cpu gets moves out.
 refuses(@$_) for
-    ['__syncthreads();', '__syncthreads'],
-    ['atomicExch(i, 1);', 'atomicExch'],
-    ['*i = __shfl_down_sync(~0u, *i, 1);', '__shfl_down_sync'],
     ['a[0] = __hadd(a[0], a[1]);', '__hadd'],
     ['b[0] = __hadd2(b[0], b[1]);', '__hadd2'],
-    ['__nv_bfloat16 x;', '__nv_bfloat16'];
+    ['*i = __shfl_down(*i, 1);', '__shfl_down'],
+    ['*i = __reduce_add_sync(~0u, *i);', '__reduce_add_sync'],
+    ['__nv_bfloat16 x;', '__nv_bfloat16']; # without its header
+
+# Types that CUDA's atomics do not take.
+my $long = '(long long *)i';
+refuses($_, '') for "atomicAdd($long, 1);", "atomicSub($long, 1);",
+    'atomicSub((unsigned long long *)i, 1);', 'atomicSub((float *)i, 1);',
+    "atomicExch($long, 1);", 'atomicExch((double *)i, 1);',
+    'atomicInc(i, 1);', 'atomicDec(i, 1);', "atomicCAS($long, 1, 2);",
+    'atomicAnd((float *)i, 1);', 'atomicMax((float *)i, 1);',
+    '__shfl_sync(~0u, i, 1);', '__shared__ int s[2] = {0}; (void)s;';
 
 refuses($_, '') for 'a[0] = a[0] + a[1];', 'a[0] += a[1];',
     'a[0] = a[0] * 2;', 'a[0] = -a[0];', 'i[0] = a[0] < a[1];',

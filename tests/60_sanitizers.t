@@ -104,12 +104,21 @@ my %single = map { $_ => 1 } grep {
     slurp("$root/lessons/$_/$_.cu") =~ /\bmodel_contention\(/
 } @lessons;
 
+# Its threads wait for each other millions of times even where n is small: 20
+# seconds under clang's ThreadSanitizer, minutes under that of gcc 12.
+my %dear_to_gcc = (v5_reduce => 1);
+
 sub clean_lessons {
     my ($cc, $sanitizer, $build) = @_;
     for my $lesson (@lessons) {
-        next if $sanitizer eq 'thread' && $single{$lesson};
-        my ($status, $out, $err) = run("$build/$lesson", '--n', '2^16',
-            '--runs', '2');
+        next if $sanitizer eq 'thread' && ($single{$lesson} ||
+            ($cc eq 'gcc' && $dear_to_gcc{$lesson}));
+        my $help = (run("$build/$lesson", '--help'))[1];
+        my %small = ('--n' => $lesson eq 'v6_scatter' ? 2000 : '2^16',
+            '--runs' => 2);    # lesson 7 counts rows
+        my ($status, $out, $err) = run("$build/$lesson",
+            map { $help =~ /^ +$_ N\b/m ? ($_, $small{$_}) : () } sort keys
+            %small);
         is("$status$err", '0', "$cc, $sanitizer: $lesson is clean")
             or diag($out);
     }

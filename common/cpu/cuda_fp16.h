@@ -43,9 +43,11 @@ static inline half __float2half(float f)
     return __float2half_rn(f);
 }
 
+/* A NaN becomes 0x7fffffff. */
 static inline float __half2float(half h)
 {
-    return fp16_to_float(h.__x);
+    return fp16_is_nan(h.__x) ? __uint_as_float(0x7fffffff)
+                              : fp16_to_float(h.__x);
 }
 
 static inline half __hadd_rn(half a, half b)
@@ -80,6 +82,109 @@ static inline half __high2half(half2 pair)
 {
     return pair.y;
 }
+
+static inline half __hsub_rn(half a, half b)
+{
+    return __hadd_rn(a, __ushort_as_half(b.__x ^ 0x8000));
+}
+
+static inline half __double2half(double d)
+{
+    return __ushort_as_half(fp16_from_double(d));
+}
+
+static inline int __hisnan(half h)
+{
+    return fp16_is_nan(h.__x);
+}
+
+/* -1 and 1 for the infinities, else 0. */
+static inline int __hisinf(half h)
+{
+    return !fp16_is_inf(h.__x) ? 0 : fp16_sign(h.__x) ? -1 : 1;
+}
+
+/* A NaN becomes 0x7fff here as well (an H200 under CUDA 13.0). */
+static inline half __hneg(half h)
+{
+    return __ushort_as_half(fp16_is_nan(h.__x) ? FP16_NAN : h.__x ^ 0x8000);
+}
+
+static inline half __habs(half h)
+{
+    return __ushort_as_half(fp16_is_nan(h.__x) ? FP16_NAN : h.__x & 0x7fff);
+}
+
+#define CPU_DEFINE_HALF_COMPARISON(name, operator)                             \
+    static inline int name(half a, half b)                                     \
+    {                                                                          \
+        return fp16_to_double(a.__x) operator fp16_to_double(b.__x);           \
+    }
+
+CPU_DEFINE_HALF_COMPARISON(__heq, ==)
+CPU_DEFINE_HALF_COMPARISON(__hlt, <)
+CPU_DEFINE_HALF_COMPARISON(__hle, <=)
+CPU_DEFINE_HALF_COMPARISON(__hgt, >)
+CPU_DEFINE_HALF_COMPARISON(__hge, >=)
+
+/* --- pairs --- */
+
+static inline half2 __half2half2(half h)
+{
+    return __halves2half2(h, h);
+}
+
+static inline half2 __float2half2_rn(float f)
+{
+    return __half2half2(__float2half_rn(f));
+}
+
+static inline half2 __floats2half2_rn(float low, float high)
+{
+    return __halves2half2(__float2half_rn(low), __float2half_rn(high));
+}
+
+static inline half2 __float22half2_rn(float2 f)
+{
+    return __floats2half2_rn(f.x, f.y);
+}
+
+static inline float __low2float(half2 pair)
+{
+    return __half2float(pair.x);
+}
+
+static inline float __high2float(half2 pair)
+{
+    return __half2float(pair.y);
+}
+
+static inline float2 __half22float2(half2 pair)
+{
+    return make_float2(__low2float(pair), __high2float(pair));
+}
+
+static inline half2 __hadd2_rn(half2 a, half2 b)
+{
+    return __halves2half2(__hadd_rn(a.x, b.x), __hadd_rn(a.y, b.y));
+}
+
+static inline half2 __hsub2_rn(half2 a, half2 b)
+{
+    return __halves2half2(__hsub_rn(a.x, b.x), __hsub_rn(a.y, b.y));
+}
+
+static inline half2 __hmul2_rn(half2 a, half2 b)
+{
+    return __halves2half2(__hmul_rn(a.x, b.x), __hmul_rn(a.y, b.y));
+}
+
+static inline half2 __hfma2(half2 a, half2 b, half2 c)
+{
+    return __halves2half2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));
+}
+
+/* --- atomics --- */
 
 /* In interleaved mode, the loop that a GPU runs: each of its tries waits for
  * its turn. Returns the old bits. */
@@ -123,11 +228,22 @@ static inline half2 cpu_atomic_add_half2(half2 *p, half2 v)
                           __ushort_as_half((uint16_t)(old >> 16)));
 }
 
+/* __half, since a program may well have a variable with the name half. */
 /* clang-format off */
-#undef atomicAdd
-#define atomicAdd(p, v)                                                        \
-    _Generic((p), CPU_ATOMIC_ADD_TYPES, half *: cpu_atomic_add_half,           \
-             half2 *: cpu_atomic_add_half2)((p), (v))
+#undef CPU_ATOMIC_ADD_FP16
+#define CPU_ATOMIC_ADD_FP16                                                    \
+    , __half *: cpu_atomic_add_half, __half2 *: cpu_atomic_add_half2
+/* clang-format on */
+
+/* --- shuffles --- */
+
+CPU_DEFINE_SHUFFLE(half, half)
+CPU_DEFINE_SHUFFLE(half2, half2)
+
+/* clang-format off */
+#undef CPU_SHUFFLE_FP16
+#define CPU_SHUFFLE_FP16                                                       \
+    , __half: cpu_shuffle_half, __half2: cpu_shuffle_half2
 /* clang-format on */
 
 #endif

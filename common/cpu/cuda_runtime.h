@@ -5,7 +5,9 @@
  * not here does not compile, so nothing is emulated by halves.
  *
  * How it runs: a launch hands its blocks to a pool of POSIX threads. One pool
- * thread runs the threads of a block in order, through cpu_next_thread(). */
+ * thread runs the threads of a block in order, through cpu_next_thread(). A
+ * thread that has to wait for others of its block is set aside on a fiber, see
+ * block.c. */
 #ifndef CPU_CUDA_RUNTIME_H
 #define CPU_CUDA_RUNTIME_H
 
@@ -13,6 +15,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 #error "the CPU backend is C11: compile with cc -x c, or use nvcc for a GPU"
@@ -27,6 +30,16 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
+/* A pool thread runs one block at a time, so that what the threads of a block
+ * share is the pool thread's own. All of it is kept together, for cpu_check()
+ * and to be filled with 0xff as a launch begins: a block finds there what an
+ * earlier block left. Arrays of fixed size only. */
+#ifdef __ELF__
+#define __shared__ static _Thread_local __attribute__((section("cpu_shared")))
+#else
+#define __shared__ static _Thread_local
+#endif
+
 typedef struct {
     unsigned x, y, z;
 } uint3;
@@ -34,6 +47,56 @@ typedef struct {
 typedef struct {
     unsigned x, y, z;
 } dim3;
+
+typedef struct {
+    float x, y;
+} __align__(8) float2;
+
+typedef struct {
+    float x, y, z, w;
+} __align__(16) float4;
+
+typedef struct {
+    int x, y;
+} __align__(8) int2;
+
+typedef struct {
+    int x, y, z, w;
+} __align__(16) int4;
+
+typedef struct {
+    unsigned x, y;
+} __align__(8) uint2;
+
+typedef struct {
+    unsigned x, y, z, w;
+} __align__(16) uint4;
+
+typedef struct {
+    unsigned long long x, y;
+} __align__(16) ulonglong2;
+
+#define CPU_DEFINE_MAKE_2(type, part)                                          \
+    static inline type make_##type(part x, part y)                             \
+    {                                                                          \
+        type v = {x, y};                                                       \
+        return v;                                                              \
+    }
+
+#define CPU_DEFINE_MAKE_4(type, part)                                          \
+    static inline type make_##type(part x, part y, part z, part w)             \
+    {                                                                          \
+        type v = {x, y, z, w};                                                 \
+        return v;                                                              \
+    }
+
+CPU_DEFINE_MAKE_2(float2, float)
+CPU_DEFINE_MAKE_4(float4, float)
+CPU_DEFINE_MAKE_2(int2, int)
+CPU_DEFINE_MAKE_4(int4, int)
+CPU_DEFINE_MAKE_2(uint2, unsigned)
+CPU_DEFINE_MAKE_4(uint4, unsigned)
+CPU_DEFINE_MAKE_2(ulonglong2, unsigned long long)
 
 static inline dim3 cpu_dim3_from_count(long long x)
 {
@@ -66,14 +129,17 @@ typedef enum cudaError {
     cudaErrorNoKernelImageForDevice = 209,
     cudaErrorUnsupportedPtxVersion = 222,
     cudaErrorIllegalAddress = 700,
-    cudaErrorMisalignedAddress = 716
+    cudaErrorLaunchTimeout = 702, /* here: the threads of a block deadlocked */
+    cudaErrorMisalignedAddress = 716,
+    cudaErrorLaunchFailure = 719
 } cudaError_t;
 
 const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 
 /* The last error, which is then forgotten unless it is sticky. After a fault
- * in a kernel (700, 716) every later call returns that fault, as on a GPU. */
+ * in a kernel (700, 702, 716, 719) every later call returns that fault, as on a
+ * GPU. */
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 
@@ -152,6 +218,10 @@ struct cpu_thread {
     dim3 block_dim, grid_dim;
     unsigned x_end;       /* the row ends here */
     uintptr_t begin, end; /* the allocation that the last atomic fell into */
+    int waits;         /* threads of this block have waited: block.c runs it */
+    unsigned tries;    /* atomics that changed nothing */
+    const void *tried; /* where the last many of them were, */
+    unsigned tried_by; /* and in which thread */
 };
 
 extern _Thread_local struct cpu_thread cpu_self;
@@ -178,6 +248,206 @@ static inline int cpu_next_thread(void)
     return ++cpu_self.thread.x < cpu_self.x_end || cpu_next_row();
 }
 
+static const int warpSize = 32;
+
+/* --- barriers, shuffles, votes: block.c --- */
+
+/* What a thread waits at for others of its warp or block. */
+enum cpu_place {
+    CPU_NOWHERE,
+    CPU_SYNCTHREADS,
+    CPU_SYNCWARP,
+    CPU_SHFL,
+    CPU_SHFL_UP,
+    CPU_SHFL_DOWN,
+    CPU_SHFL_XOR,
+    CPU_BALLOT,
+    CPU_ALL,
+    CPU_MATCH,
+    CPU_ACTIVEMASK,
+    CPU_GAVE_WAY
+};
+
+/* Brings `value` to the place and takes away what the place makes of the values
+ * of all who meet there: the unexited threads of the block, or those lanes of
+ * the warp that the mask names. `source` is the lane whose value a shuffle
+ * takes; where that lane does not take part all bits are 1, which is a NaN. */
+unsigned long long cpu_meet(enum cpu_place place, unsigned mask,
+                            unsigned long long value, unsigned source);
+
+unsigned cpu_lane(void);
+
+/* The lane that a shuffle reads, by the rules of PTX's shfl: only the low five
+ * bits of `by` count, and a lane beyond the segment means the caller's own. */
+unsigned cpu_shuffle_source(enum cpu_place place, unsigned by, int width);
+
+static inline void __syncthreads(void)
+{
+    cpu_meet(CPU_SYNCTHREADS, ~0u, 0, 0);
+}
+
+static inline int __syncthreads_count(int predicate)
+{
+    return (int)(cpu_meet(CPU_SYNCTHREADS, ~0u, predicate != 0, 0) >> 32);
+}
+
+static inline int __syncthreads_or(int predicate)
+{
+    return __syncthreads_count(predicate) > 0;
+}
+
+/* The low half of what cpu_meet() returns counts the threads that met. */
+static inline int __syncthreads_and(int predicate)
+{
+    unsigned long long met = cpu_meet(CPU_SYNCTHREADS, ~0u, predicate != 0, 0);
+    return met >> 32 == (met & 0xffffffff);
+}
+
+static inline void cpu_syncwarp(unsigned mask)
+{
+    cpu_meet(CPU_SYNCWARP, mask, 0, 0);
+}
+
+static inline unsigned __ballot_sync(unsigned mask, int predicate)
+{
+    return (unsigned)cpu_meet(CPU_BALLOT, mask, predicate != 0, 0);
+}
+
+static inline int __any_sync(unsigned mask, int predicate)
+{
+    return __ballot_sync(mask, predicate) != 0;
+}
+
+static inline int __all_sync(unsigned mask, int predicate)
+{
+    return (int)cpu_meet(CPU_ALL, mask, predicate != 0, 0);
+}
+
+/* Without an argument the whole warp: then sizeof finds no more than the 1. */
+#define __syncwarp(...)                                                        \
+    cpu_syncwarp(sizeof #__VA_ARGS__ == 1 ? ~0u : (__VA_ARGS__ + 0u))
+
+/* The lanes that stand at this line of the program once no thread of the block
+ * can go on but through here. A GPU may report fewer lanes at any time. */
+#define __activemask() ((unsigned)cpu_meet(CPU_ACTIVEMASK, __LINE__, 0, 0))
+
+/* Values travel as 64 bits. */
+#define CPU_DEFINE_SHUFFLE(name, type)                                         \
+    static inline type cpu_shuffle_##name(enum cpu_place place, unsigned mask, \
+                                          type value, unsigned by, int width)  \
+    {                                                                          \
+        unsigned long long bits = 0;                                           \
+        memcpy(&bits, &value, sizeof value);                                   \
+        bits =                                                                 \
+            cpu_meet(place, mask, bits, cpu_shuffle_source(place, by, width)); \
+        memcpy(&value, &bits, sizeof value);                                   \
+        return value;                                                          \
+    }                                                                          \
+    static inline unsigned cpu_match_##name(unsigned mask, type value)         \
+    {                                                                          \
+        unsigned long long bits = 0;                                           \
+        memcpy(&bits, &value, sizeof value);                                   \
+        return (unsigned)cpu_meet(CPU_MATCH, mask, bits, 0);                   \
+    }
+
+CPU_DEFINE_SHUFFLE(int, int)
+CPU_DEFINE_SHUFFLE(unsigned, unsigned)
+CPU_DEFINE_SHUFFLE(long, long)
+CPU_DEFINE_SHUFFLE(ulong, unsigned long)
+CPU_DEFINE_SHUFFLE(ll, long long)
+CPU_DEFINE_SHUFFLE(ull, unsigned long long)
+CPU_DEFINE_SHUFFLE(float, float)
+CPU_DEFINE_SHUFFLE(double, double)
+
+/* <cuda_fp16.h> and <cuda_bf16.h> put their types here. */
+#define CPU_SHUFFLE_FP16
+#define CPU_SHUFFLE_BF16
+
+/* clang-format off */
+#define CPU_BY_TYPE(name)                                               \
+    int: cpu_##name##_int, unsigned: cpu_##name##_unsigned,                    \
+    long: cpu_##name##_long, unsigned long: cpu_##name##_ulong,                \
+    long long: cpu_##name##_ll, unsigned long long: cpu_##name##_ull,          \
+    float: cpu_##name##_float, double: cpu_##name##_double
+
+/* The width is 32 where the call names none. */
+#define CPU_SHUFFLE(place, mask, value, by, width, ...)                        \
+    _Generic((value), CPU_BY_TYPE(shuffle) CPU_SHUFFLE_FP16             \
+             CPU_SHUFFLE_BF16)                                                 \
+        (place, (mask), (value), (unsigned)(by), (width))
+#define __shfl_sync(mask, value, ...)                                          \
+    CPU_SHUFFLE(CPU_SHFL, mask, value, __VA_ARGS__, 32, 0)
+#define __shfl_up_sync(mask, value, ...)                                       \
+    CPU_SHUFFLE(CPU_SHFL_UP, mask, value, __VA_ARGS__, 32, 0)
+#define __shfl_down_sync(mask, value, ...)                                     \
+    CPU_SHUFFLE(CPU_SHFL_DOWN, mask, value, __VA_ARGS__, 32, 0)
+#define __shfl_xor_sync(mask, value, ...)                                      \
+    CPU_SHUFFLE(CPU_SHFL_XOR, mask, value, __VA_ARGS__, 32, 0)
+#define __match_any_sync(mask, value)                                          \
+    _Generic((value), CPU_BY_TYPE(match))((mask), (value))
+/* clang-format on */
+
+/* --- small things --- */
+
+/* Whatever a thread wrote before is there for whoever sees what it writes
+ * after. */
+void cpu_fence(void);
+#define __threadfence() cpu_fence()
+#define __threadfence_block() cpu_fence()
+
+#define __ldg(p) (*(p))
+
+#define CPU_DEFINE_BITS(name, to, from)                                        \
+    static inline to name(from value)                                          \
+    {                                                                          \
+        to bits;                                                               \
+        memcpy(&bits, &value, sizeof bits);                                    \
+        return bits;                                                           \
+    }
+
+CPU_DEFINE_BITS(__float_as_int, int, float)
+CPU_DEFINE_BITS(__float_as_uint, unsigned, float)
+CPU_DEFINE_BITS(__int_as_float, float, int)
+CPU_DEFINE_BITS(__uint_as_float, float, unsigned)
+CPU_DEFINE_BITS(__double_as_longlong, long long, double)
+CPU_DEFINE_BITS(__longlong_as_double, double, long long)
+
+/* Never fused with what is around them. */
+static inline float __fadd_rn(float a, float b)
+{
+    return a + b;
+}
+
+static inline float __fmul_rn(float a, float b)
+{
+    return a * b;
+}
+
+static inline double __dadd_rn(double a, double b)
+{
+    return a + b;
+}
+
+static inline int __ffs(int v)
+{
+    return __builtin_ffs(v);
+}
+
+static inline int __popc(unsigned v)
+{
+    return __builtin_popcount(v);
+}
+
+static inline int __popcll(unsigned long long v)
+{
+    return __builtin_popcountll(v);
+}
+
+static inline int __clz(int v)
+{
+    return v == 0 ? 32 : __builtin_clz((unsigned)v);
+}
+
 /* Interleaved mode, see interleave.c: from here on the threads in flight take
  * turns at each atomic, one request at a time, in an order drawn from `seed`;
  * 0 ends it. Launches then run on the calling thread. */
@@ -201,33 +471,101 @@ static inline void cpu_check(const void *p, size_t size)
         cpu_check_slowly(p, size);
 }
 
-static inline int cpu_atomic_add_int(int *p, int v)
+/* Counts the atomics that left their word as it was. A thread that has many of
+ * them in a row at one place may be waiting for another thread of its block,
+ * which has to run for that: a spin lock, a flag. */
+enum { CPU_PATIENCE = 64 };
+void cpu_lose_patience(const void *p);
+void cpu_give_way(void);
+
+static inline void cpu_count_try(const void *p)
 {
-    cpu_check(p, sizeof *p);
-    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+    if (++cpu_self.tries >= CPU_PATIENCE)
+        cpu_lose_patience(p);
 }
 
-static inline unsigned cpu_atomic_add_unsigned(unsigned *p, unsigned v)
+static inline void __nanosleep(unsigned ns)
 {
-    cpu_check(p, sizeof *p);
-    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+    (void)ns;
+    cpu_give_way();
 }
 
-static inline unsigned long long cpu_atomic_add_ull(unsigned long long *p,
-                                                    unsigned long long v)
+/* The integer atomics: *p becomes `next`, in which `old` is what it held, and
+ * that is returned. */
+#define CPU_DEFINE_ATOMIC(name, type, next)                                    \
+    static inline type cpu_atomic_##name(type *p, type v)                      \
+    {                                                                          \
+        type old, result;                                                      \
+        cpu_check(p, sizeof *p);                                               \
+        old = __atomic_load_n(p, __ATOMIC_RELAXED);                            \
+        do {                                                                   \
+            result = (next);                                                   \
+        } while (!__atomic_compare_exchange_n(                                 \
+            p, &old, result, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));          \
+        if (result == old)                                                     \
+            cpu_count_try(p);                                                  \
+        return old;                                                            \
+    }
+
+/* The most frequent one has an instruction of its own. */
+#define CPU_DEFINE_ADD(name, type)                                             \
+    static inline type cpu_atomic_##name(type *p, type v)                      \
+    {                                                                          \
+        type old;                                                              \
+        cpu_check(p, sizeof *p);                                               \
+        old = __atomic_fetch_add(p, v, __ATOMIC_RELAXED);                      \
+        if (v == 0)                                                            \
+            cpu_count_try(p);                                                  \
+        return old;                                                            \
+    }
+
+CPU_DEFINE_ADD(add_int, int)
+CPU_DEFINE_ADD(add_unsigned, unsigned)
+CPU_DEFINE_ADD(add_ull, unsigned long long)
+CPU_DEFINE_ATOMIC(sub_int, int, (int)((unsigned)old - (unsigned)v))
+CPU_DEFINE_ATOMIC(sub_unsigned, unsigned, old - v)
+CPU_DEFINE_ATOMIC(exch_int, int, v)
+CPU_DEFINE_ATOMIC(exch_unsigned, unsigned, v)
+CPU_DEFINE_ATOMIC(exch_ull, unsigned long long, v)
+CPU_DEFINE_ATOMIC(min_int, int, old < v ? old : v)
+CPU_DEFINE_ATOMIC(min_unsigned, unsigned, old < v ? old : v)
+CPU_DEFINE_ATOMIC(min_ull, unsigned long long, old < v ? old : v)
+CPU_DEFINE_ATOMIC(max_int, int, old > v ? old : v)
+CPU_DEFINE_ATOMIC(max_unsigned, unsigned, old > v ? old : v)
+CPU_DEFINE_ATOMIC(max_ull, unsigned long long, old > v ? old : v)
+CPU_DEFINE_ATOMIC(and_int, int, (old & v))
+CPU_DEFINE_ATOMIC(and_unsigned, unsigned, (old & v))
+CPU_DEFINE_ATOMIC(and_ull, unsigned long long, (old & v))
+CPU_DEFINE_ATOMIC(or_int, int, old | v)
+CPU_DEFINE_ATOMIC(or_unsigned, unsigned, old | v)
+CPU_DEFINE_ATOMIC(or_ull, unsigned long long, old | v)
+CPU_DEFINE_ATOMIC(xor_int, int, old ^ v)
+CPU_DEFINE_ATOMIC(xor_unsigned, unsigned, old ^ v)
+CPU_DEFINE_ATOMIC(xor_ull, unsigned long long, old ^ v)
+CPU_DEFINE_ATOMIC(inc_unsigned, unsigned, old >= v ? 0 : old + 1)
+CPU_DEFINE_ATOMIC(dec_unsigned, unsigned, old == 0 || old > v ? v : old - 1)
+
+static inline float cpu_atomic_exch_float(float *p, float v)
 {
-    cpu_check(p, sizeof *p);
-    return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+    unsigned bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    bits = cpu_atomic_exch_unsigned((unsigned *)p, bits);
+    memcpy(&v, &bits, sizeof v);
+    return v;
 }
 
 /* *p becomes `next` if it holds `expected`; returns what it held. */
 #define CPU_DEFINE_CAS(name, type)                                             \
     static inline type name(type *p, type expected, type next)                 \
     {                                                                          \
+        type old = expected;                                                   \
         cpu_check(p, sizeof *p);                                               \
-        __atomic_compare_exchange_n(p, &expected, next, 0, __ATOMIC_RELAXED,   \
+        __atomic_compare_exchange_n(p, &old, next, 0, __ATOMIC_RELAXED,        \
                                     __ATOMIC_RELAXED);                         \
-        return expected;                                                       \
+        if (old != expected || next == expected)                               \
+            cpu_count_try(p);                                                  \
+        return old;                                                            \
     }
 
 CPU_DEFINE_CAS(cpu_atomic_cas_int, int)
@@ -238,21 +576,34 @@ CPU_DEFINE_CAS(cpu_atomic_cas_ushort, unsigned short)
 float cpu_atomic_add_float(float *p, float v);
 double cpu_atomic_add_double(double *p, double v);
 
-/* clang-format off */
-#define CPU_ATOMIC_ADD_TYPES                                                   \
-    int *: cpu_atomic_add_int, unsigned *: cpu_atomic_add_unsigned,            \
-    unsigned long long *: cpu_atomic_add_ull, float *: cpu_atomic_add_float,   \
-    double *: cpu_atomic_add_double
-/* clang-format on */
-
-/* <cuda_fp16.h> adds half and half2. */
-#define atomicAdd(p, v) _Generic((p), CPU_ATOMIC_ADD_TYPES)((p), (v))
+/* <cuda_fp16.h> and <cuda_bf16.h> put their types here. */
+#define CPU_ATOMIC_ADD_FP16
+#define CPU_ATOMIC_ADD_BF16
 
 /* clang-format off */
+#define CPU_ATOMIC_32(name)                                                    \
+    int *: cpu_atomic_##name##_int, unsigned *: cpu_atomic_##name##_unsigned
+#define CPU_ATOMIC_64(name)                                                    \
+    CPU_ATOMIC_32(name), unsigned long long *: cpu_atomic_##name##_ull
+
+#define atomicAdd(p, v)                                                        \
+    _Generic((p), CPU_ATOMIC_64(add), float *: cpu_atomic_add_float,           \
+             double *: cpu_atomic_add_double CPU_ATOMIC_ADD_FP16               \
+             CPU_ATOMIC_ADD_BF16)((p), (v))
+#define atomicSub(p, v) _Generic((p), CPU_ATOMIC_32(sub))((p), (v))
+#define atomicExch(p, v)                                                       \
+    _Generic((p), CPU_ATOMIC_64(exch), float *: cpu_atomic_exch_float)((p), (v))
+#define atomicMin(p, v) _Generic((p), CPU_ATOMIC_64(min))((p), (v))
+#define atomicMax(p, v) _Generic((p), CPU_ATOMIC_64(max))((p), (v))
+#define atomicAnd(p, v) _Generic((p), CPU_ATOMIC_64(and))((p), (v))
+#define atomicOr(p, v) _Generic((p), CPU_ATOMIC_64(or))((p), (v))
+#define atomicXor(p, v) _Generic((p), CPU_ATOMIC_64(xor))((p), (v))
+#define atomicInc(p, v)                                                        \
+    _Generic((p), unsigned *: cpu_atomic_inc_unsigned)((p), (v))
+#define atomicDec(p, v)                                                        \
+    _Generic((p), unsigned *: cpu_atomic_dec_unsigned)((p), (v))
 #define atomicCAS(p, expected, next)                                           \
-    _Generic((p), int *: cpu_atomic_cas_int,                                   \
-             unsigned *: cpu_atomic_cas_unsigned,                              \
-             unsigned long long *: cpu_atomic_cas_ull,                         \
+    _Generic((p), CPU_ATOMIC_64(cas),                                          \
              unsigned short *: cpu_atomic_cas_ushort)((p), (expected), (next))
 /* clang-format on */
 

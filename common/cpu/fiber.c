@@ -23,6 +23,7 @@
 #endif
 
 #ifdef CPU_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifdef CPU_TSAN
@@ -171,6 +172,9 @@ void cpu_fiber_destroy(struct cpu_fiber *fiber)
         return;
 #ifdef CPU_TSAN
     __tsan_destroy_fiber(fiber->tsan);
+#endif
+#ifdef CPU_ASAN
+    __asan_unpoison_memory_region(fiber->stack_bottom, fiber->stack_bytes);
 #endif
     munmap(fiber->mapping, STACK_GUARD_BYTES + STACK_BYTES);
     free(fiber);

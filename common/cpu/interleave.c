@@ -12,15 +12,19 @@
  * anything but an atomic. */
 #include "interleave.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cuda_fp16.h>
 
+#include "barrier.h"
+#include "block.h"
 #include "fiber.h"
 
 enum { LATENCY = 8, JITTER = 8 }; /* ticks */
 
-enum state { STARTING, WAITING, DONE };
+/* PARKED: waits for others of its block; RELEASED: no longer. */
+enum state { STARTING, WAITING, PARKED, RELEASED, DONE };
 
 /* A thread in flight. */
 struct slot {
@@ -33,20 +37,26 @@ struct slot {
 };
 
 struct resident {
+    struct cpu_block threads; /* the first member: see release_slot() */
     uint3 block;
     unsigned unfinished; /* threads */
+    unsigned place;      /* among the residents */
+    char *shared;        /* its __shared__ variables while others run */
 };
 
 unsigned long long cpu_interleaved; /* the seed; 0: off */
 unsigned long long cpu_requests;
 
-static const struct cpu_job *cpu_job;
 static struct cpu_fiber *cpu_scheduler;
 static struct slot *cpu_slots;  /* kept from launch to launch */
 static unsigned cpu_slot_count; /* of which this many exist */
 static struct slot **cpu_heap;  /* by (due, order); the least first */
 static unsigned cpu_heap_count;
 static struct slot *cpu_running; /* the thread whose fiber runs */
+static struct resident *cpu_residents;
+static struct resident *cpu_shown; /* whose __shared__ variables are there */
+static char *cpu_shared;
+static size_t cpu_shared_bytes;
 static int cpu_faulted;
 static unsigned long long cpu_now, cpu_order, cpu_random, cpu_next_block;
 
@@ -110,7 +120,7 @@ static void run_threads(void *argument)
     struct slot *slot = (struct slot *)argument;
 
     for (;;) {
-        cpu_job->run_block(cpu_job->args);
+        cpu_job.run_block(cpu_job.args);
         slot->state = DONE;
         cpu_fiber_switch(slot->fiber, cpu_scheduler);
     }
@@ -123,6 +133,35 @@ void cpu_take_turn(void)
     cpu_requests++;
 }
 
+/* A barrier takes no time. */
+unsigned long long cpu_meet_in_turns(enum cpu_place place, unsigned mask,
+                                     unsigned long long value, unsigned source)
+{
+    struct cpu_block *block = &cpu_residents[cpu_running->resident].threads;
+    dim3 dim = cpu_self.block_dim;
+    uint3 at = cpu_self.thread;
+    unsigned thread = at.x + dim.x * (at.y + dim.y * at.z);
+    struct cpu_waiter *waiter = &block->waiter[thread];
+
+    waiter->value = value;
+    waiter->mask = mask;
+    waiter->source = source;
+    if (!cpu_block_arrive(block, thread, place)) {
+        cpu_running->state = PARKED;
+        cpu_fiber_switch(cpu_running->fiber, cpu_scheduler);
+    }
+    return waiter->value;
+}
+
+static void release_slot(struct cpu_block *block, unsigned thread)
+{
+    struct resident *resident = (struct resident *)block;
+    struct slot *slot = &cpu_slots[resident->place * block->count + thread];
+
+    slot->state = RELEASED;
+    push(slot, cpu_now);
+}
+
 void cpu_leave_interleaved(void)
 {
     cpu_faulted = 1;
@@ -130,9 +169,20 @@ void cpu_leave_interleaved(void)
     abort(); /* a fiber that was left is never taken up again */
 }
 
-/* Lets a thread run until it sends a request or is done. */
-static void resume(struct slot *slot, const struct resident *resident)
+/* All blocks in flight use the calling thread's __shared__ variables. */
+static void show_shared(struct resident *resident)
 {
+    if (cpu_shown && cpu_shown != resident)
+        memcpy(cpu_shown->shared, cpu_shared, cpu_shared_bytes);
+    if (cpu_shown != resident && cpu_shared_bytes > 0)
+        memcpy(cpu_shared, resident->shared, cpu_shared_bytes);
+    cpu_shown = cpu_shared_bytes > 0 ? resident : NULL;
+}
+
+/* Lets a thread run until it sends a request, waits or is done. */
+static void resume(struct slot *slot, struct resident *resident)
+{
+    show_shared(resident);
     cpu_self.block = resident->block;
     cpu_self.thread = slot->thread;
     cpu_self.x_end = slot->thread.x + 1;
@@ -145,11 +195,14 @@ static void resume(struct slot *slot, const struct resident *resident)
 /* Puts the grid's next block in the place of a resident one. */
 static void start_block(struct resident *resident, unsigned place)
 {
-    dim3 dim = cpu_job->block;
+    dim3 dim = cpu_job.block;
     unsigned count = dim.x * dim.y * dim.z, i;
 
-    resident->block = cpu_block_at(cpu_job, cpu_next_block++);
+    resident->block = cpu_block_at(cpu_next_block++);
     resident->unfinished = count;
+    resident->place = place;
+    resident->threads.release = release_slot;
+    cpu_block_begin(&resident->threads, count, 0);
     for (i = 0; i < count; i++) {
         struct slot *slot = &cpu_slots[place * count + i];
         slot->state = STARTING;
@@ -194,6 +247,16 @@ static int require_slots(unsigned count)
     return -1;
 }
 
+static void end_thread(const struct slot *slot, struct resident *resident)
+{
+    dim3 dim = cpu_job.block;
+    uint3 at = slot->thread;
+
+    cpu_block_leave(&resident->threads, at.x + dim.x * (at.y + dim.y * at.z));
+    if (--resident->unfinished == 0 && cpu_next_block < cpu_job.blocks)
+        start_block(resident, slot->resident);
+}
+
 static void serve(struct resident *residents)
 {
     while (cpu_heap_count > 0 && !cpu_faulted) {
@@ -206,34 +269,81 @@ static void serve(struct resident *residents)
         resume(slot, resident);
         if (slot->state == WAITING)
             push(slot, cpu_now + LATENCY + jitter());
-        else if (--resident->unfinished == 0 &&
-                 cpu_next_block < cpu_job->blocks)
-            start_block(resident, slot->resident);
+        else if (slot->state == DONE)
+            end_thread(slot, resident);
     }
 }
 
-int cpu_run_interleaved(const struct cpu_job *job, unsigned resident)
+/* Nobody sends a request any more, but some wait. Returns whether they can go
+ * on. */
+static int release_waiting(struct resident *residents, unsigned count)
 {
-    unsigned threads = job->block.x * job->block.y * job->block.z, i;
-    struct resident *residents;
+    char who[192], text[256];
+    unsigned i;
 
-    if (resident > job->blocks)
-        resident = (unsigned)job->blocks;
-    residents = (struct resident *)calloc(resident, sizeof *residents);
-    if (!residents || require_slots(resident * threads) != 0) {
-        free(residents);
+    for (i = 0; i < count; i++)
+        if (cpu_block_release_active(&residents[i].threads))
+            return 1;
+    for (i = 0; i < count && residents[i].unfinished == 0; i++)
+        ;
+    if (i == count)
+        return 0;
+    cpu_self.block = residents[i].block;
+    cpu_block_describe(&residents[i].threads, who, sizeof who);
+    snprintf(text, sizeof text, CPU_DEADLOCK "%s", who);
+    cpu_note_failure(cudaErrorLaunchTimeout, text);
+    cpu_faulted = 1;
+    return 0;
+}
+
+static void drop_residents(unsigned count)
+{
+    unsigned i;
+
+    for (i = 0; cpu_residents && i < count; i++)
+        free(cpu_residents[i].shared);
+    free(cpu_residents);
+    cpu_residents = NULL;
+}
+
+static int require_residents(unsigned count)
+{
+    unsigned i;
+
+    cpu_find_shared(&cpu_shared, &cpu_shared_bytes);
+    cpu_shown = NULL;
+    cpu_residents = (struct resident *)calloc(count, sizeof *cpu_residents);
+    for (i = 0; cpu_residents && i < count; i++) {
+        cpu_residents[i].shared = (char *)malloc(cpu_shared_bytes + 1);
+        if (!cpu_residents[i].shared)
+            break;
+        memset(cpu_residents[i].shared, 0xff, cpu_shared_bytes);
+    }
+    return cpu_residents && i == count ? 0 : -1;
+}
+
+int cpu_run_interleaved(unsigned resident)
+{
+    unsigned threads = cpu_job.block.x * cpu_job.block.y * cpu_job.block.z, i;
+
+    if (resident > cpu_job.blocks)
+        resident = (unsigned)cpu_job.blocks;
+    if (require_residents(resident) != 0 ||
+        require_slots(resident * threads) != 0) {
+        drop_residents(resident);
         return -1;
     }
-    cpu_job = job;
     cpu_scheduler = cpu_fiber_of_thread();
     cpu_heap_count = 0;
     cpu_faulted = 0;
     cpu_now = cpu_order = cpu_next_block = 0;
     cpu_random = cpu_interleaved;
     for (i = 0; i < resident; i++)
-        start_block(&residents[i], i);
-    serve(residents);
-    free(residents);
+        start_block(&cpu_residents[i], i);
+    do
+        serve(cpu_residents);
+    while (!cpu_faulted && release_waiting(cpu_residents, resident));
+    drop_residents(resident);
     if (cpu_faulted)
         drop_slots();
     return 0;

@@ -13,12 +13,21 @@ struct cpu_job {
     unsigned long long blocks;
 };
 
+extern struct cpu_job cpu_job; /* the launch that runs */
+
 /* Where block `number` of the grid stands in it. */
-uint3 cpu_block_at(const struct cpu_job *job, unsigned long long number);
+uint3 cpu_block_at(unsigned long long number);
 
 /* Runs the job with `resident` blocks in flight, on the calling thread. Returns
  * when all are done or a thread has faulted; -1 where memory runs out. */
-int cpu_run_interleaved(const struct cpu_job *job, unsigned resident);
+int cpu_run_interleaved(unsigned resident);
+
+/* cpu_meet() in interleaved mode. */
+unsigned long long cpu_meet_in_turns(enum cpu_place place, unsigned mask,
+                                     unsigned long long value, unsigned source);
+
+/* Notes why the launch has failed; cpu_launch() says it. */
+void cpu_note_failure(cudaError_t error, const char *text);
 
 /* As cpu_check(), but takes no turn: for what an operation reads before its
  * first request. */

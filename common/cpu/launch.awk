@@ -31,7 +31,8 @@
 # launch over several lines is followed by as many newlines. What is not
 # understood ends with FILE:LINE: error: ..., status 1 and no output. Limits: a
 # backslash at a line's end must not split a name, and no macro may hide a
-# kernel or a launch.
+# kernel or a launch. Of __shared__ variables only those are looked at that C
+# takes and CUDA does not.
 #
 # The file is cut into tokens: text[i] is token i, line[i] its line, blank[i]
 # marks space, newlines and comments, on[i] is the preprocessor line it is part
@@ -47,6 +48,7 @@ BEGIN {
     for (c = 1; c <= ncode; c++) {
         if (tok(c) == "__global__") c = rewrite_kernel(c)
         else if (tok(c) == "<<<") c = rewrite_launch(c)
+        else if (tok(c) == "__shared__") check_shared(c)
     }
     name = ARGV[1]
     gsub(/[\\"]/, "\\\\&", name)
@@ -278,6 +280,18 @@ function is_first(name, place,    i, n, old) {
         if (index(place " ", old[i] " ") == 1) return 0
     declared[name] = declared[name] place ","
     return 1
+}
+
+# ---- Variables in shared memory ----
+
+# C would take what CUDA does not, and the other way round.
+function check_shared(c) {
+    if (tok(c - 1) == "extern" || tok(c + 1) == "extern")
+        fail(line_of(c), "extern __shared__: the CPU emulation has arrays " \
+            "of fixed size only: expected __shared__ TYPE NAME[SIZE];")
+    if (find(c, "="))
+        fail(line_of(c), "a __shared__ variable has no initial value: " \
+            "expected a thread to set it before a __syncthreads()")
 }
 
 # ---- Launches ----

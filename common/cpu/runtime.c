@@ -2,7 +2,7 @@
  * runs a grid. The interface is cuda_runtime.h beside this file. */
 #include <cuda_runtime.h>
 
-#include "interleave.h"
+#include "block.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -30,8 +30,12 @@ static const struct {
      "invalid device ordinal"},
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
      "an illegal memory access was encountered"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout",
+     "the launch timed out and was terminated"},
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress",
      "misaligned address"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure",
+     "unspecified launch failure"},
 };
 
 static cudaError_t cpu_last_error; /* what cudaGetLastError() returns */
@@ -416,7 +420,8 @@ static _Thread_local sigjmp_buf cpu_exit;
 static _Thread_local int cpu_in_kernel;
 static _Thread_local cudaError_t cpu_fault_error;
 static _Thread_local const void *cpu_fault_address;
-static _Thread_local size_t cpu_fault_bytes; /* 0: not an atomic */
+static _Thread_local size_t cpu_fault_bytes;   /* 0: not an atomic */
+static _Thread_local char cpu_fault_text[256]; /* "": no more than that */
 #define UNKNOWN_ADDRESS ((const void *)UINTPTR_MAX)
 
 static __attribute__((noreturn)) void fault(cudaError_t error,
@@ -427,38 +432,112 @@ static __attribute__((noreturn)) void fault(cudaError_t error,
     cpu_fault_bytes = bytes;
     if (cpu_interleaved)
         cpu_leave_interleaved();
+    cpu_abandon_waiting();
     siglongjmp(cpu_exit, 1);
 }
 
-static const struct allocation *require_allocation(const void *p, size_t size)
+void cpu_leave_kernel(void)
 {
-    const struct allocation *a;
+    siglongjmp(cpu_exit, 1);
+}
 
+void cpu_note_failure(cudaError_t error, const char *text)
+{
+    cpu_fault_error = error;
+    snprintf(cpu_fault_text, sizeof cpu_fault_text, "%s", text);
+}
+
+void cpu_fail(cudaError_t error, const char *text)
+{
+    cpu_note_failure(error, text);
+    fault(error, UNKNOWN_ADDRESS, 0);
+}
+
+/* Another thread's fault: just leave. */
+void cpu_leave_if_stopping(void)
+{
     if (__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED))
-        fault(cudaSuccess, NULL, 0); /* another thread's fault: just leave */
+        fault(cudaSuccess, NULL, 0);
+}
+
+/* The calling thread's __shared__ variables. */
+static _Thread_local uintptr_t cpu_shared_begin, cpu_shared_end;
+
+static int is_shared(const void *p, size_t bytes)
+{
+    uintptr_t at = (uintptr_t)p;
+
+    return at >= cpu_shared_begin && at < cpu_shared_end &&
+           bytes <= cpu_shared_end - at;
+}
+
+/* A launch begins: what no thread of it wrote shows up. */
+static void fill_shared(void)
+{
+    static _Thread_local char *begin;
+    static _Thread_local size_t bytes;
+
+    if (!begin)
+        cpu_find_shared(&begin, &bytes);
+    if (bytes > 0)
+        memset(begin, 0xff, bytes);
+    cpu_shared_begin = (uintptr_t)begin;
+    cpu_shared_end = cpu_shared_begin + bytes;
+}
+
+/* Whether the place is __shared__; else it is in *a. */
+static int require_place(const void *p, size_t size,
+                         const struct allocation **a)
+{
+    cpu_leave_if_stopping();
     if ((uintptr_t)p % size != 0)
         fault(cudaErrorMisalignedAddress, p, size);
-    a = find_allocation(p, size);
-    if (!a)
+    if (is_shared(p, size))
+        return 1;
+    *a = find_allocation(p, size);
+    if (!*a && SHARED_IS_KNOWN)
         fault(cudaErrorIllegalAddress, p, size);
-    return a;
+    return !*a;
 }
 
 void cpu_check_place(const void *p, size_t size)
 {
-    require_allocation(p, size);
+    const struct allocation *a;
+
+    require_place(p, size, &a);
 }
 
 void cpu_check_slowly(const void *p, size_t size)
 {
-    const struct allocation *a = require_allocation(p, size);
+    const struct allocation *a;
+    int shared = require_place(p, size, &a);
 
     if (cpu_interleaved) {
         cpu_take_turn();
         return;
     }
-    cpu_self.begin = a->begin;
-    cpu_self.end = a->end;
+    cpu_self.begin = shared ? cpu_shared_begin : a->begin;
+    cpu_self.end = shared ? cpu_shared_end : a->end;
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define CPU_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CPU_TSAN 1
+#endif
+#endif
+
+/* ThreadSanitizer knows no fences: there a word that all change stands in. */
+void cpu_fence(void)
+{
+#ifdef CPU_TSAN
+    static int word;
+
+    __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
 }
 
 /* Plain accesses: the compiler's alignment check ends in a trap instruction,
@@ -503,7 +582,7 @@ static void install_handlers(void)
 
 /* One launch at a time. `cpu_next` is handed out in chunks; all else is
  * constant while it runs. */
-static struct cpu_job cpu_job;
+struct cpu_job cpu_job;
 static unsigned long long cpu_chunk, cpu_next; /* blocks */
 
 static pthread_mutex_t cpu_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -520,6 +599,8 @@ int cpu_next_row(void)
 
     if (cpu_interleaved)
         return 0; /* each thread is run for itself */
+    if (self->waits)
+        return cpu_next_waiting();
     self->thread.x = 0;
     if (++self->thread.y < self->block_dim.y)
         return 1;
@@ -527,14 +608,14 @@ int cpu_next_row(void)
     return ++self->thread.z < self->block_dim.z;
 }
 
-uint3 cpu_block_at(const struct cpu_job *job, unsigned long long number)
+uint3 cpu_block_at(unsigned long long number)
 {
     uint3 block;
 
-    block.x = (unsigned)(number % job->grid.x);
-    number /= job->grid.x;
-    block.y = (unsigned)(number % job->grid.y);
-    block.z = (unsigned)(number / job->grid.y);
+    block.x = (unsigned)(number % cpu_job.grid.x);
+    number /= cpu_job.grid.x;
+    block.y = (unsigned)(number % cpu_job.grid.y);
+    block.z = (unsigned)(number / cpu_job.grid.y);
     return block;
 }
 
@@ -542,11 +623,25 @@ static void run_block(unsigned long long number)
 {
     struct cpu_thread *self = &cpu_self;
 
-    self->block = cpu_block_at(&cpu_job, number);
+    self->block = cpu_block_at(number);
     self->thread.x = UINT_MAX; /* one before the first */
     self->thread.y = self->thread.z = 0;
     self->x_end = self->block_dim.x;
     cpu_job.run_block(cpu_job.args);
+    if (self->waits)
+        cpu_finish_waiting();
+}
+
+static void report_failure(void)
+{
+    const struct cpu_thread *self = &cpu_self;
+
+    fprintf(stderr, "CPU emulation: %s, block (%u,%u,%u)", cpu_job.kernel,
+            self->block.x, self->block.y, self->block.z);
+    if (cpu_fault_error == cudaErrorLaunchFailure) /* else of the block */
+        fprintf(stderr, ", thread (%u,%u,%u)", self->thread.x, self->thread.y,
+                self->thread.z);
+    fprintf(stderr, ": %s (error %d)\n", cpu_fault_text, (int)cpu_fault_error);
 }
 
 static void report_fault(void)
@@ -580,7 +675,10 @@ static void end_with_fault(void)
     pthread_mutex_lock(&cpu_lock);
     if (cpu_pending == cudaSuccess) {
         cpu_pending = cpu_fault_error;
-        report_fault();
+        if (cpu_fault_text[0])
+            report_failure();
+        else
+            report_fault();
     }
     pthread_mutex_unlock(&cpu_lock);
     __atomic_store_n(&cpu_stopping, 1, __ATOMIC_RELAXED);
@@ -592,6 +690,7 @@ static void work(void)
     cpu_self.block_dim = cpu_job.block;
     cpu_self.grid_dim = cpu_job.grid;
     cpu_self.begin = cpu_self.end = 0;
+    fill_shared();
     if (sigsetjmp(cpu_exit, 0) == 0) {
         cpu_in_kernel = 1;
         while (!__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED)) {
@@ -607,6 +706,7 @@ static void work(void)
     } else {
         cpu_in_kernel = 0;
         end_with_fault();
+        cpu_drop_waiting();
     }
 }
 
@@ -665,9 +765,10 @@ static void launch_interleaved(size_t shared)
     cpu_self.block_dim = cpu_job.block;
     cpu_self.grid_dim = cpu_job.grid;
     cpu_self.begin = cpu_self.end = 0;
+    fill_shared();
     cpu_fault_error = cudaSuccess;
     cpu_in_kernel = 1;
-    if (cpu_run_interleaved(&cpu_job, (unsigned)blocks) != 0)
+    if (cpu_run_interleaved((unsigned)blocks) != 0)
         answer(cudaErrorMemoryAllocation);
     cpu_in_kernel = 0;
     end_with_fault();
@@ -721,13 +822,14 @@ void cpu_launch(const char *kernel, dim3 grid, dim3 block, size_t shared,
 /* --- float atomics --- */
 
 /* An atomic add of float in global memory flushes subnormals, before and after,
- * to a zero of the same sign (PTX ISA, atom.add.f32). */
-static float flush(float f)
+ * to a zero of the same sign; one in shared memory keeps them (PTX ISA,
+ * atom.add.f32). */
+static float flush(float f, int shared)
 {
     uint32_t bits;
 
     memcpy(&bits, &f, sizeof bits); /* a CPU under DAZ sees no subnormals */
-    return bits & 0x7f800000 ? f : copysignf(0.0f, f);
+    return shared || bits & 0x7f800000 ? f : copysignf(0.0f, f);
 }
 
 /* The NaN that a GPU's float arithmetic gives. */
@@ -745,12 +847,14 @@ float cpu_atomic_add_float(float *p, float v)
     uint32_t *word = (uint32_t *)p;
     uint32_t old, sum;
     float value;
+    int shared = is_shared(p, sizeof *p);
 
     cpu_check(p, sizeof *p);
     old = __atomic_load_n(word, __ATOMIC_RELAXED);
     do {
         memcpy(&value, &old, sizeof value);
-        sum = float_bits(flush(flush(value) + flush(v)));
+        sum =
+            float_bits(flush(flush(value, shared) + flush(v, shared), shared));
     } while (sum != old &&
              !__atomic_compare_exchange_n(word, &old, sum, 0, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
@@ -758,19 +862,22 @@ float cpu_atomic_add_float(float *p, float v)
 }
 
 /* An atomic add of double keeps subnormals, and a NaN as it is, that of v
- * first; infinities that cancel give the NaN below (an H200 under CUDA 13.0).
- */
-static uint64_t double_sum_bits(double value, double v)
+ * first; in shared memory it is an addition like any other, which makes the NaN
+ * a quiet one and takes that of the cell first. Infinities that cancel give the
+ * NaN below (all of it: an H200 under CUDA 13.0). */
+static uint64_t double_sum_bits(double value, double v, int shared)
 {
-    double sum = value + v;
+    double sum = value + v, nan = v;
     uint64_t bits = 0xfff8000000000000;
 
-    if (v != v)
-        memcpy(&bits, &v, sizeof bits);
-    else if (value != value)
-        memcpy(&bits, &value, sizeof bits);
-    else if (sum == sum)
+    if (v == v || (shared && value != value))
+        nan = value;
+    if (nan != nan) {
+        memcpy(&bits, &nan, sizeof bits);
+        bits |= shared ? 0x0008000000000000 : 0;
+    } else if (sum == sum) {
         memcpy(&bits, &sum, sizeof bits);
+    }
     return bits;
 }
 
@@ -779,12 +886,13 @@ double cpu_atomic_add_double(double *p, double v)
     uint64_t *word = (uint64_t *)p;
     uint64_t old, sum;
     double value;
+    int shared = is_shared(p, sizeof *p);
 
     cpu_check(p, sizeof *p);
     old = __atomic_load_n(word, __ATOMIC_RELAXED);
     do {
         memcpy(&value, &old, sizeof value);
-        sum = double_sum_bits(value, v);
+        sum = double_sum_bits(value, v, shared);
     } while (sum != old &&
              !__atomic_compare_exchange_n(word, &old, sum, 0, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));

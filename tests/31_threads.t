@@ -1,0 +1,167 @@
+#!/usr/bin/env perl
+# Threads that wait for each other in common/cpu, and what else lessons 6 to 9
+# stand on: barriers, shuffles, votes, shared memory, locks, all atomics,
+# bfloat16. Builds programs of tests/cpu through the Makefile, with the default
+# compiler, with sanitizers and for arm64; what they print must be the same
+# everywhere, and in interleaved mode. CC and CFLAGS choose the default. With
+# BACKEND=cuda they run on the GPU as well. Run: prove tests/31_threads.t
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use Test::More;
+
+my @programs = qw(barriers warps atomics bfloat small);
+my $n = $ENV{CPU_TEST_N} // 1 << 18;    # random inputs of bfloat
+delete $ENV{CPU_THREADS};
+my @own = map { "$_=$ENV{$_}" } grep { defined $ENV{$_} } qw(CC CFLAGS);
+delete @ENV{qw(CC CFLAGS)};
+
+# Builds the programs into a directory, without a warning.
+sub build {
+    my ($what, $backend, $build, @options) = @_;
+    my ($status, $out, $err) = run('make', '--no-print-directory', '-j2', '-C',
+        $root, "BACKEND=$backend", "BUILD=$build", @options,
+        map { "$build/$_" } @programs);
+    is("$status$err", '0', "$what: builds without a warning");
+    return $status == 0;
+}
+
+# One test: the command ends with status 0 within a minute (a deadlock must not
+# hang), prints "ok" lines and no "not ok", and on stderr just what its
+# "stderr: " line says, with any address for ADDRESS. Returns what it printed.
+sub passes {
+    my ($what, $env, @command) = @_;
+    my ($status, $out, $err) = run({ env => $env, seconds => 60 }, @command);
+    my $wanted = join '', map { quotemeta("$_\n") } $out =~ /^stderr: (.*)/mg;
+    $wanted =~ s/ADDRESS/0x[0-9a-f]+/g;
+    my $good = () = $out =~ /^ok - /mg;
+    my $bad  = () = $out =~ /^not ok - /mg;
+    ok($status == 0 && $good > 0 && $bad == 0 && $err =~ /\A$wanted\z/, $what)
+        or diag(join '', "status $status\n", $out =~ /^((?!ok).*\n)/mg,
+            "stderr:\n$err");
+    return $out;
+}
+
+sub cases_of {
+    my ($program) = @_;
+    my ($status, $out) = run($program, 'cases');
+    return split ' ', $out;
+}
+
+my $build = "$tmp/cpu";
+build('cpu', 'cpu', $build, @own) or BAIL_OUT('nothing to test');
+
+# --- values ---
+
+my %printed;    # a program => what it prints, with its digests
+for my $threads (1, 2, 5) {
+    for my $program (@programs) {
+        my $out = passes("$program, CPU_THREADS=$threads",
+            { CPU_THREADS => $threads }, "$build/$program",
+            $program eq 'bfloat' ? $n : ());
+        $printed{$program} //= $out;
+        is($out, $printed{$program}, "$program prints what it did before");
+    }
+}
+my %small = (small => $printed{small});    # and what with small blocks
+for my $program (qw(barriers warps atomics)) {
+    $small{$program} = passes("$program, small", {}, "$build/$program", 0,
+        'small');
+    for my $seed (1, 77) {
+        my $out = passes("$program, interleaved by seed $seed", {},
+            "$build/$program", $seed);
+        is($out, $printed{$program}, "$program: the same interleaved");
+    }
+}
+
+# --- what goes wrong ---
+
+for my $program (qw(barriers atomics)) {
+    my @cases = cases_of("$build/$program");
+    cmp_ok(scalar @cases, '>=', 16, "$program: there are cases");
+    for my $case (@cases) {
+        passes("$program: $case, CPU_THREADS=$_", { CPU_THREADS => $_ },
+            "$build/$program", $case) for 1, 3;
+        passes("$program: $case, interleaved", {}, "$build/$program", $case, 9)
+            if $program eq 'barriers';
+    }
+}
+
+# --- other compilers, sanitizers, arm64 ---
+
+my %sanitizers = (
+    'address,undefined' =>
+        '-O1 -g -fsanitize=address,undefined -fno-sanitize=null',
+    thread => '-O1 -g -fsanitize=thread',
+);
+spew("$tmp/nothing.c", "int main(void) { return 0; }\n");
+
+sub check_build {
+    my ($what, $build, $env, @runner) = @_;
+    for my $program (sort keys %small) {
+        my $out = passes("$what: $program", $env, @runner, "$build/$program",
+            0, 'small');
+        is($out, $small{$program}, "$what: $program prints the same");
+    }
+    passes("$what: bfloat", $env, @runner, "$build/bfloat", 1000);
+    for my $seed ([], [5]) {
+        passes(join(' ', "$what: barriers", $_, @$seed), $env, @runner,
+            "$build/barriers", $_, @$seed)
+            for qw(atomic-outside-first atomic-outside-middle
+            load-misaligned-middle load-far-first load-far-last
+            deadlock-after-rounds not-in-shuffle);
+    }
+    passes("$what: atomics $_", $env, @runner, "$build/atomics", $_)
+        for qw(add-on-local half2-misaligned-in-shared);
+}
+
+for my $compiler (qw(gcc clang)) {
+    for my $sanitizer (sort keys %sanitizers) {
+        my $what  = "$compiler -fsanitize=$sanitizer";
+        my $flags = $sanitizers{$sanitizer};
+        my $build = "$tmp/$compiler-$sanitizer";
+      SKIP: {
+            if (!which($compiler) || (run($compiler, split(' ', $flags), '-o',
+                    "$tmp/nothing", "$tmp/nothing.c"))[0] != 0
+                || (run("$tmp/nothing"))[0] != 0) {
+                skip_or_fail("$what does not work here");
+            }
+            build($what, 'cpu', $build, "CC=$compiler", "CFLAGS=$flags")
+                or next;
+            check_build($what, $build, { CPU_THREADS => 3,
+                # The emulation leaves its handler of SIGSEGV for good: what
+                # it does then is no longer inside of a signal.
+                TSAN_OPTIONS =>
+                    'atexit_sleep_ms=0 report_signal_unsafe=0' });
+        }
+    }
+}
+
+SKIP: {
+    my ($arm, $qemu) = qw(aarch64-linux-gnu-gcc qemu-aarch64-static);
+    skip_or_fail("no $arm or no $qemu") if !which($arm) || !which($qemu);
+    build('arm64', 'cpu', "$tmp/arm64", "CC=$arm", 'CFLAGS=-O2 -static')
+        or last SKIP;
+    check_build('arm64', "$tmp/arm64", { CPU_THREADS => 2 }, $qemu);
+}
+
+# --- on a GPU ---
+
+SKIP: {
+    skip 'the GPU: BACKEND is not cuda', 1 if ($ENV{BACKEND} // '') ne 'cuda';
+    build('cuda', 'cuda', "$tmp/cuda") or last SKIP;
+    for my $program (@programs) {
+        my $out = passes("cuda: $program", {}, "$tmp/cuda/$program",
+            $program eq 'bfloat' ? $n : ());
+        s/^.* shared memory is filled .*\n//m for $out, $printed{$program};
+        is($out, $printed{$program}, "cuda: $program prints the same");
+    }
+    for my $program (qw(barriers atomics)) {
+        passes("cuda: $program $_", {}, "$tmp/cuda/$program", $_)
+            for cases_of("$tmp/cuda/$program");
+    }
+}
+
+done_testing();
