@@ -14,10 +14,11 @@ use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use Test::More;
 
-my @names = qw(storm_k storm_ratio storm_threads storm_time storm_tries);
+my @names = qw(reduce_error storm_k storm_ratio storm_threads storm_time storm_tries);
 my %svg   = map { $_ => slurp("$root/docs/plots/$_.svg") } @names;
 my $sweep = 'results/nvidia_h200/lesson5.csv';
 my $asked = 'results/nvidia_h200/experiments.csv';
+my $reduced = 'results/nvidia_h200/lesson6.csv';
 
 # --- the plots of the repository ---
 
@@ -128,7 +129,7 @@ for my $name (@names) {
 
 my $tree = tempdir(DIR => $tmp) . '/a course';
 my @data = map { s{^\Q$root\E/}{}r } glob("$root/results/*.csv"),
-    map { "$root/$_" } $sweep, $asked;
+    map { "$root/$_" } $sweep, $asked, $reduced;
 
 sub restore {
     copy("$root/$_", "$tree/$_") or die "$_: $!" for @data, 'tools/plots.sh',

@@ -23,8 +23,8 @@ set linetype 2 lc rgb "#007d5a" lw 2.5 pt 5 ps 0.7 dt (12,5)
 set linetype 3 lc rgb "#666666" lw 2.5 pt 11 ps 0.8 dt (2,4)
 set linetype 4 lc rgb "#c04a00" lw 2.5 pt 9 ps 0.85 dt (12,4,2,4)
 set linetype 5 lc rgb "#a04a90" lw 2.5 pt 13 ps 0.85 dt (6,3)
-array series[7]
-array look[7]
+array series[11]
+array look[11]
 series[1] = "2 bytes, from 0";             look[1] = 1
 series[2] = "2 bytes, frozen at 32";       look[2] = 2
 series[3] = "4 bytes, from 0";             look[3] = 3
@@ -32,6 +32,10 @@ series[4] = "a count that never repeats";  look[4] = 4
 series[5] = "2 bytes, +1 and −1 in turn";  look[5] = 5
 series[6] = "one add a thread";            look[6] = 1
 series[7] = "long-lived threads";          look[7] = 4
+series[8] = "half";                        look[8] = 1
+series[9] = "bf16";                        look[9] = 2
+series[10] = "float";                      look[10] = 3
+series[11] = "block, then float";          look[11] = 4
 
 # The legend stands above the data.
 set lmargin at screen 0.15
@@ -57,6 +61,17 @@ if (name eq "storm_threads" || name eq "storm_k") {
     set xrange [2**11.5:all_max_x * 2**0.5]
     set xtics 2**12,4 format "2^{%L}"
     set format y "%g"
+}
+
+if (name eq "reduce_error") {
+    set xlabel "n, products"
+    set ylabel "relative error"
+    set xrange [2**7.5:all_max_x * 2**0.5]
+    set xtics 2**8,16 format "2^{%L}"
+    set yrange [2**-25:3]
+    set ytics 1e-7,10 format "10^{%L}"
+    plot for [i = 8:11] data index series[i] using 1:2 with linespoints \
+        lt look[i] title series[i]
 }
 
 if (name eq "storm_time") {

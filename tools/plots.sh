@@ -24,6 +24,7 @@ trap 'rm -rf "$new"' EXIT
 trap 'exit 1' HUP INT TERM
 lesson5=results/nvidia_h200/lesson5.csv
 experiments=results/nvidia_h200/experiments.csv
+lesson6=results/nvidia_h200/lesson6.csv
 
 # --- picking data ---
 
@@ -109,6 +110,18 @@ lifetimes() {
     series "$1"
 }
 
+# errors NAME VARIANT: lesson 6's relative error against n. What is below 2^-24,
+# or 0, is drawn there.
+errors() {
+    pick "$lesson6" 'col("variant") == variant && col("min_ms") == 0 {
+            error = col("error") + 0
+            if (error < 5.96e-8)
+                error = 5.96e-8
+            printf "%d %.3g\n", col("n"), error
+        }' -v variant="$2"
+    series "$1"
+}
+
 # --- the plots: each its title, what to see in it, its data ---
 
 storm_time() {
@@ -171,6 +184,19 @@ storm_k() {
         once and end.'
     lifetimes 'one add a thread' 'one add a thread'
     lifetimes 'long-lived threads' long-lived
+}
+
+reduce_error() {
+    title='Relative error of the sum of n products of 0.1 and 0.1'
+    see='A sum in half or bf16 is of no use from a few thousand products on, as
+        it no longer moves. A sum in float loses digits as it grows and stops in
+        the end as well. Block sums in float that are then added stay exact to
+        five digits or more for all n shown. Errors below 2^-24 are drawn at
+        2^-24.'
+    errors 'half' half_a_thread
+    errors 'bf16' bf16_a_thread
+    errors 'float' float_a_thread
+    errors 'block, then float' v5_reduce
 }
 
 # --- drawing ---
@@ -260,7 +286,7 @@ draw() {
     } > "$new/$plot.svg"
 }
 
-plots='storm_time storm_ratio storm_threads storm_tries storm_k'
+plots='storm_time storm_ratio storm_threads storm_tries storm_k reduce_error'
 cp tools/plots.gp "$new"
 status=0
 for plot in $plots; do
