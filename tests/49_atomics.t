@@ -1,0 +1,388 @@
+#!/usr/bin/env perl
+# Lesson 9, all atomics: what it prints and how it ends, wrong atomics planted in
+# it, and how each is built: the table that it prints, and that of
+# docs/atomics.md, against the machine code of every architecture.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Path qw(remove_tree);
+use Test::More;
+
+my $tree = copy_tree('course');
+my $make = $ENV{MAKE} || 'make';
+delete $ENV{CUDA_VISIBLE_DEVICES} if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
+delete $ENV{CPU_THREADS};
+
+my ($made, $out, $err) = run({ dir => $tree }, $make, 'lesson9');
+is($made, 0, 'the lesson builds') or BAIL_OUT($err);
+my ($backend) = $out =~ /^BACKEND=(\w+)/m;
+like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
+    or BAIL_OUT($out);
+note("backend: $backend");
+my $cpu = $backend eq 'cpu';
+
+sub lesson {
+    my (@options) = @_;
+    return run({ dir => $tree, seconds => 60 }, './lesson9', @options);
+}
+
+# --- the report ---
+
+# The guide's table: each function and the types that it is there for.
+my %guide = (
+    atomicAdd  => [qw(int unsigned ulonglong float double)],
+    atomicSub  => [qw(int unsigned)],
+    atomicExch => [qw(int unsigned ulonglong float)],
+    atomicInc  => [qw(unsigned)],
+    atomicDec  => [qw(unsigned)],
+    atomicCAS  => [qw(int unsigned ulonglong ushort)],
+    map { $_ => [qw(int unsigned ulonglong)] } qw(atomicAnd atomicOr atomicXor),
+);
+
+# What a report says of each pair: {"atomicAdd int"} => "1/1".
+sub read_table {
+    my ($text) = @_;
+    my ($heading, @rows) = $text =~ /^ {10}((?:function|atomic).*)/mg;
+    my (undef, @types) = split ' ', $heading // '';
+    my %table;
+    for (@rows) {
+        my ($function, @cells) = split;
+        @cells == @types or return {};
+        $cells[$_] eq '.' or $table{"$function $types[$_]"} = $cells[$_]
+            for 0 .. $#types;
+    }
+    return \%table;
+}
+
+my $title = 'v8_atomics: every atomic, held against its definition';
+my %printed;
+{
+    my ($status, $out, $err) = lesson();
+    is("$status$err", '0', 'exit 0, nothing on stderr') or diag($out);
+    my @labels = $out =~ /^([a-z]+) /mg;
+    is("@labels", 'lesson device table checks counter wrap lock double '
+        . 'subnormal ' . ($cpu ? '' : 'costs ') . 'result', 'the labels');
+    my @odd = grep { !/^lesson 9  v/ && !/^.{9} \S/ && !/^(?:costs)? {6,}\S/ }
+        split /\n/, $out;
+    is("@odd", '', 'the text begins at column 11');
+    like($out, qr/^lesson 9  \Q$title\E$/m, 'the title');
+    %printed = %{ read_table($out) };
+    is(join(', ', sort keys %printed),
+        join(', ', sort map { my $f = $_; map { "$f $_" } @{ $guide{$f} } }
+            keys %guide), 'every function on every type of the guide');
+    my @bad = grep { $printed{$_} !~ m{^[1L]/[1L]\z} } sort keys %printed;
+    is("@bad", '', 'each is right');
+    for (
+        ['checks', qr/^each: 64 examples, and 1024 threads .*: ok\z/],
+        ['counter', qr/^atomicAdd\(c, 1\): 1024 threads .*: ok\z/],
+        ['wrap', qr/^atomicInc\(c, 100\) takes 0 to 100, a period of 101: 1010 calls, 10 of each: ok\z/],
+        ['lock', qr/^1024 threads .*: ok\z/],
+        ['double', qr/^add by atomicCAS: .*: ok\z/],
+        ['subnormal', qr/ is 0 in global memory, 2\.8e-45 in shared\z/],
+        ['result', qr/^all as defined: ok\z/],
+    ) {
+        my ($label, $pattern) = @$_;
+        my ($text) = $out =~ /^$label +(.*)/m;
+        like($text, $pattern, "$label");
+    }
+}
+
+for my $limit (1, 7, 99, 255) {
+    my ($status, $out, $err) = lesson('--limit', $limit, '--runs', 1);
+    is("$status$err", '0', "--limit $limit: exit 0");
+    my $period = $limit + 1;
+    like($out, qr/^wrap .*\(c, $limit\) takes 0 to $limit, a period of $period: ${period}0 calls, 10 of each: ok$/m,
+        "--limit $limit: the period");
+}
+
+# --- CSV, options, bad input ---
+
+{
+    my ($status, $out, $err) = lesson('--csv', '--runs', 3);
+    is("$status$err", '0', '--csv: exit 0, nothing on stderr');
+    my ($header, @rows) = split /\n/, $out;
+    is($header, 'gpu,arch,toolkit,lesson,variant,start,cells,threads,n,min_ms,'
+        . 'median_ms,ns_per_add,tries_per_add,how,source', '--csv: the header');
+    my @ways = qw(int ulonglong float double half2 half add_double cas exch inc
+        and);
+    my $far = $cpu ? 1024 : 1 << 20;
+    my %seen;
+    for (@rows) {
+        my %row;
+        @row{ split /,/, $header } = split /,/, $_, -1;
+        $seen{"$row{variant} $row{cells}"}++;
+        is($row{lesson}, 9, "--csv: $row{variant}: the lesson");
+        cmp_ok(abs($row{ns_per_add} - $row{min_ms} * 1e6 / $row{n}), '<=',
+            1e-3 * $row{ns_per_add}, "--csv: $row{variant}: ns is ms over n");
+    }
+    is(join(',', sort keys %seen), join(',', sort 'global_int_merged 1',
+        map { ("global_$_ 1", "global_$_ $far", "shared_$_ 1",
+            "shared_$_ 1024") } @ways), '--csv: each way in each place');
+    is(scalar(grep { $_ > 1 } values %seen), 0, '--csv: each once');
+
+    ($status, $out, $err) = lesson('--help');
+    is("$status$err", '0', '--help: exit 0');
+    like($out, qr/^lesson 9  \Q$title\E\n\nusage: lesson9/, '--help: usage');
+    is(join(' ', $out =~ /^  (--\w+)/mg), '--limit --runs --csv --help',
+        '--help: all options');
+}
+for (
+    ['--limit takes .* 1 to 255', '--limit', '0'],
+    ['--limit takes .* 1 to 255', '--limit', '256'],
+    ['--limit takes .* 1 to 255', '--limit', 'ten'],
+    ['--limit needs a value', '--limit'],
+    ['--runs takes .* 1 to 1000', '--runs', '0'],
+    ['unknown option "--n"', '--n', '4'],
+    ['unknown option "x"', 'x'],
+) {
+    my ($pattern, @options) = @$_;
+    my ($status, $out, $err) = lesson(@options);
+    is("$status$out", '2', "@options: exit 2, nothing on stdout");
+    one_line($err, qr/^lesson9: $pattern/, "@options: one line says why");
+}
+
+# --- wrong atomics ---
+
+# Each a copy of the lesson with one fault: [what, from, to, what stderr or the
+# report says]. Without the lock blocks must be inside together, so the work
+# takes a while.
+my @slow = ('log->count++;', 'for (volatile int d = 0; d < 20000; d = d + 1) '
+    . 'continue; log->count++;');
+my @no_lock = ("atomicCAS(&log->lock, 0, 1) == 0) {\n            __threadfence();"
+    . "\n            enter(", "1) {\n            enter(");
+my $alone = qr/, alone: wrong$/m;
+my $crowd = qr/, many threads at one cell: wrong$/m;
+my @mutants = (
+    ['an add that adds one more', 'TRY(u64, atomicAdd(p, v))',
+        'TRY(u64, atomicAdd(p, v + 1))',
+        qr/atomicAdd on ulonglong in global memory$alone/],
+    ['an add that returns the new value', 'TRY(float, atomicAdd(p, v))',
+        'TRY(float, atomicAdd(p, v) + v)',
+        qr/atomicAdd on float in shared memory$alone/],
+    ['an add that one thread of a crowd leaves out',
+        'TRY(int, atomicAdd(p, v))',
+        'TRY(int, i == 77 ? *p : atomicAdd(p, v))',
+        qr/atomicAdd on int in global memory$crowd/],
+    ['an exchange that returns the new value', 'TRY(float, atomicExch(p, v))',
+        'TRY(float, (atomicExch(p, v), v))', qr/atomicExch on float .*$alone/],
+    ['a limit too low', 'TRY(unsigned, atomicInc(p, v))',
+        'TRY(unsigned, atomicInc(p, v - 1))',
+        qr/atomicInc on unsigned .*$alone/],
+    ['a 2-byte swap that never wins', 'TRY_CAS(u16)',
+        'TRY(u16, atomicCAS(p, (u16)(*p + 1), v))',
+        qr/atomicCAS on ushort .*$alone/],
+    ['a 64-bit swap of the low half', 'TRY_CAS(u64)',
+        'TRY_WITH(u64, (u64)atomicCAS((unsigned *)p, (unsigned)c, (unsigned)v),'
+            . ' COMPARE)', qr/atomicCAS on ulonglong .*$alone/],
+    ['Or for Xor', 'TRY(u64, atomicXor(p, v))', 'TRY(u64, atomicOr(p, v))',
+        qr/atomicXor on ulonglong .*$alone/],
+    ['a store beside the cell', 'TRY(unsigned, atomicOr(p, v))',
+        'TRY(unsigned, (*(u64 *)&t->cells[k] = 0, atomicOr(p, v)))',
+        qr/atomicOr on unsigned in global memory$alone/],
+    ['no cell for the crowd', '&shared_cells[i * t->stride]',
+        '&shared_cells[i]', qr/atomicAdd on int in shared memory$crowd/],
+    ['tickets two apart', 'unsigned ticket = atomicAdd(counter, 1);',
+        'unsigned ticket = atomicAdd(counter, 2) / 2;',
+        qr/^counter .*: WRONG$/m],
+    ['a ring one short', 'atomicInc(counter, limit)',
+        'atomicInc(counter, limit - 1)', qr/^wrap .*: WRONG$/m],
+    ['no lock, and slow work', @no_lock, qr/^lock .*: WRONG$/m],
+    ['a sum of the wrong sign', 'sum.value = old.value + value;',
+        'sum.value = old.value - value;', qr/^double .*: WRONG$/m],
+);
+my $second = copy_tree('planted');
+remove_tree("$second/lessons");
+for my $i (0 .. $#mutants) {
+    my ($what, $from, $to) = @{ $mutants[$i] };
+    my $path = sprintf '%s/lessons/v%02d_x/v%02d_x.cu', $second, $i, $i;
+    spew($path, slurp("$root/lessons/v8_atomics/v8_atomics.cu"));
+    edit($path, $from, $to);
+    edit($path, @slow) if $what =~ /slow/;
+}
+my $locked = @mutants;
+{
+    my $path = sprintf '%s/lessons/v%02d_x/v%02d_x.cu', $second, ($locked) x 2;
+    spew($path, slurp("$root/lessons/v8_atomics/v8_atomics.cu"));
+    edit($path, @slow);
+}
+cmp_ok($locked + 1, '<=', 15, 'the Makefile numbers 15 lessons');
+($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'CFLAGS=-O0',
+    'all');
+is($made, 0, 'the lessons with faults build') or diag($err);
+for my $i (0 .. $#mutants) {
+    my ($what, undef, undef, $said) = @{ $mutants[$i] };
+    my ($status, $out, $err) = run({ dir => $second, seconds => 60,
+            env => { CPU_THREADS => 2 } }, './lesson' . ($i + 1), '--runs', 1);
+    is($status, 1, "$what: exit 1");
+    like("$err$out", $said, "$what: the report says where");
+    like($out, qr/^result +WRONG$/m, "$what: WRONG");
+    like($err, qr/: not as defined; not timed$/m, "$what: nothing is timed");
+    next if $said !~ /(atomic\w+) on (\w+)/;
+    is(read_table($out)->{"$1 $2"}, 'WRONG', "$what: the table says so");
+}
+
+{
+    my ($status, $out, $err) = run({ dir => $second, seconds => 60,
+            env => { CPU_THREADS => 2 } }, './lesson' . ($locked + 1),
+        '--runs', 1);
+    is("$status$err", '0', 'a lock, and slow work: exit 0');
+    like($out, qr/^lock .*: ok$/m, 'a lock, and slow work: ok');
+}
+
+# --- how each is built ---
+
+# The atomics of a kernel, each once, in order; "(loop)" follows one that a
+# branch back goes round. QSPC asks which memory an address is in.
+sub atomics_of {
+    my ($text) = @_;
+    my (%label, %found, @order, @backward, @at);
+    my $n = 0;
+    for (split /\n/, $text) {
+        $label{$1} = $n if /^\s*(\.L_x_\d+):/;
+        my ($line) = m{/\*[0-9a-f]{4,}\*/ +(.*?) *;} or next;
+        $n++;
+        push @backward, [$label{$1}, $n]
+            if $line =~ /\bBRA\b.*`\((\.L_x_\d+)\)/ && defined $label{$1}
+            && $label{$1} < $n - 1;
+        push @at, [$1, $n] if $line =~ /\b((?:ATOM[GS]?|REDG?)\.[\w.]+)/;
+    }
+    for (@at) {
+        my ($name, $at) = @$_;
+        $name =~ s/\.STRONG\.GPU|\.STRONG\.SYS//;
+        $name .= ' (loop)' if grep { $_->[0] < $at && $at <= $_->[1] } @backward;
+        push @order, $name if !$found{$name}++;
+    }
+    return join ', ', @order;
+}
+
+is(atomics_of(<<'END_SASS'), 'ATOMG.E.ADD, ATOMS.CAS (loop)', 'a loop is seen');
+        /*0000*/                   ATOMG.E.ADD.STRONG.GPU PT, R9, [R8], R7 ;
+.L_x_1:
+        /*0010*/                   ATOMS.CAS R19, [R14], R5, R4 ;
+        /*0020*/               @P0 BRA `(.L_x_1) ;
+        /*0030*/                   EXIT ;
+.L_x_2:
+        /*0040*/                   BRA `(.L_x_2);
+END_SASS
+
+# "1/L" from what atomics_of() says: one instruction in global memory, a loop in
+# shared; "?" where there is more than one of a kind, or none.
+sub kind_of {
+    my ($atomics) = @_;
+    my @global = grep { !/^ATOMS/ } split /, /, $atomics;
+    my @shared = grep { /^ATOMS/ } split /, /, $atomics;
+    return join '/', map {
+        @$_ != 1 ? '?' : $_->[0] =~ /\(loop\)/ ? 'L' : 1
+    } \@global, \@shared;
+}
+is(kind_of('ATOMG.E.ADD, ATOMS.CAS (loop)'), '1/L', 'kind_of 1/L');
+is(kind_of('ATOMG.E.CAS (loop), ATOMS.ADD'), 'L/1', 'kind_of L/1');
+is(kind_of('ATOMG.E.ADD'), '1/?', 'kind_of 1/?');
+
+my %kernel_of = (ulonglong => 'u64', unsigned => 'u32', ushort => 'u16',
+    float => 'f32', double => 'f64', int => 'int');
+
+# The pairs for which a table and a listing differ.
+sub differences {
+    my ($table, $listing) = @_;
+    my @found;
+    for (sort keys %$table) {
+        my ($function, $type) = split;
+        my $kernel = lc(substr $function, 6) . "_$kernel_of{$type}";
+        my @text = grep { /\A\Q$kernel\E(?![a-z_])/ }
+            split /^\.text\./m, $listing;
+        my $built = @text == 1 ? kind_of(atomics_of($text[0])) : 'no kernel';
+        push @found, "$_: $built" if $built ne $table->{$_};
+    }
+    return @found;
+}
+
+# docs/atomics.md: rows of | `call` | memory | sm_75 to 86 | sm_90 to 120 |.
+my @rows = map { [/^\| `([^`]+)` \| (\w+) \| (.*?) \| (.*?) \|$/] }
+    grep { /^\| `[^`]+` \| (?:global|shared) \| / }
+    split /\n/, slurp("$root/docs/atomics.md");
+cmp_ok(scalar @rows, '>=', 20, 'docs/atomics.md: the table has rows');
+
+# A kernel that makes the call of a row: `atomicAdd(float *)`, with its old
+# value used or, after "no old value", not; or one line of PTX.
+my %cpp = (ulonglong => 'unsigned long long', ushort => 'unsigned short',
+    bf16 => '__nv_bfloat16', bf162 => '__nv_bfloat162');
+my %ptx_operand = (f16 => ['unsigned short', 'h'], f32 => ['float', 'f'],
+    f16x2 => ['unsigned', 'r'], bf16x2 => ['unsigned', 'r']);
+sub kernel_for {
+    my ($name, $call, $memory) = @_;
+    if ($call =~ /^(\w+)\((\w+) \*\)(, no old value)?\z/) {
+        my ($function, $type, $no_old) = ($1, $cpp{$2} // $2, $3);
+        my $what = $function eq 'atomicCAS' ? 'c, v' : 'v';
+        my $made = "$function(p + threadIdx.x, $what)";
+        $made = "o[threadIdx.x] = $made" if !$no_old;
+        my ($before, $after) = $memory eq 'global' ? ("$type *p = g;", '')
+            : ("__shared__ $type p[1024]; p[threadIdx.x] = g[threadIdx.x]; "
+                . '__syncthreads();',
+            '__syncthreads(); g[threadIdx.x] = p[threadIdx.x];');
+        return "extern \"C\" __global__ void $name($type *g, $type *o, $type v,"
+            . " $type c) { $before $made; $after }\n";
+    }
+    if ($call =~ /^red\.global\.(?:add\.)?(?:noftz\.)?(?:v(\d)\.)?(\w+)/) {
+        my ($count, $kind) = ($1 // 1, $2);
+        $call =~ /\b(f16x2|bf16x2|f16|f32)\b/ or return;
+        my ($type, $letter) = @{ $ptx_operand{$1} };
+        my $list = join ',', ('%1') x $count;
+        $list = "{$list}" if $count > 1;
+        return "extern \"C\" __global__ void $name($type *g, $type v)\n{\n"
+            . "    asm volatile(\"$call [%0], $list;\" :: \"l\"(g), "
+            . "\"$letter\"(v) : \"memory\");\n}\n";
+    }
+    return;
+}
+
+SKIP: {
+    my $nvcc = find_nvcc();
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+    skip_or_fail('there is no nvdisasm here') if !find_disassembler('nvdisasm');
+
+    my @results = compile_kept($nvcc, 'lessons/v8_atomics/v8_atomics.cu');
+    is("$results[0][0]$results[0][2]", '0', 'compiles without a warning');
+    my $wrong = { %printed, 'atomicAdd float' => '1/1' };
+    for my $arch (@archs) {
+        my ($status, $out, $err) = disassemble('v8_atomics', $arch);
+        is($status, 0, "sm_$arch: can be read") or diag($err);
+        my @found = differences(\%printed, $out);
+        is(join('; ', @found), '', "sm_$arch: built as the table says");
+        @found = differences($wrong, $out);
+        is("@found", 'atomicAdd float: 1/L', "sm_$arch: a wrong cell is found");
+    }
+
+    # The page's table: a probe for each of its two columns, in which a row that
+    # says "-" does not take part.
+    for my $column (2, 3) {
+        my $source = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
+        my @asked = grep { $rows[$_][$column] ne '-' } 0 .. $#rows;
+        for (@asked) {
+            my $kernel = kernel_for("k$_", @{ $rows[$_] }[0, 1]);
+            ok(defined $kernel, "docs/atomics.md: `$rows[$_][0]` is a call")
+                or next;
+            $source .= $kernel;
+        }
+        spew("$tmp/probe$column.cu", $source);
+        my @some = $column == 2 ? @archs[0 .. 2] : @archs[3 .. 5];
+        my @built = run_jobs(map { [$nvcc, '-O3', "-arch=sm_$_", '-cubin', '-o',
+            "$tmp/probe$_.cubin", "$tmp/probe$column.cu"] } @some);
+        for my $i (0 .. $#some) {
+            is($built[$i][0], 0, "sm_$some[$i]: the calls of docs/atomics.md")
+                or diag($built[$i][2]);
+            my (undef, $listing) = run(find_disassembler('nvdisasm'), '-c',
+                "$tmp/probe$some[$i].cubin");
+            for (@asked) {
+                my ($text) = $listing =~ /^\.text\.k$_:\n(.*?)(?:^\.text\.|\z)/ms;
+                (my $says = $rows[$_][$column]) =~ s/`//g;
+                is(atomics_of($text // ''), $says,
+                    "sm_$some[$i]: $rows[$_][0], $rows[$_][1]");
+            }
+        }
+    }
+}
+
+done_testing();
