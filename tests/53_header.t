@@ -1,0 +1,246 @@
+#!/usr/bin/env perl
+# include/half_atomics.h: its check (tests/header/half_atomics.cu) in the CPU
+# emulation and on a GPU, faults planted in the header, what nvcc makes of it on
+# each architecture, and that it keeps to what CUDA 11.8 has.
+use strict;
+use warnings;
+use File::Glob qw(:bsd_glob);
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(basename);
+use Test::More;
+
+my $header = "$root/include/half_atomics.h";
+my $source = 'tests/header/half_atomics.cu';
+my $text   = slurp($header);
+(my $code = $text) =~ s{/\*.*?\*/}{}gs;
+
+# --- what it needs ---
+
+is(join(' ', $code =~ /^\#include (\S+)/mg),
+    '<cuda_bf16.h> <cuda_fp16.h> <stddef.h>', 'no header of this repository');
+
+# In CUDA 11.8 these are there on every architecture; so the header compiles
+# there for sm_37 too. (__hadd_rn, for one, is not: it begins at sm_53, and
+# __bfloat16_as_ushort at sm_80.)
+my %old = map { $_ => 1 } qw(__half_as_ushort __ushort_as_half __low2half
+    __high2half __half2float __float2half_rn __bfloat162float
+    __float2bfloat16_rn);
+my %used = map { $_ => 1 } $code =~ /\b(__\w+)\(/g;
+is(join(' ', grep { !$old{$_} } sort keys %used), '',
+    'no function that CUDA 11.8 does not have everywhere');
+cmp_ok(scalar keys %used, '>=', 6, 'and functions were found');
+
+# --- in the CPU emulation ---
+
+my @flags = (qw(-std=gnu11 -O1 -Wall -Wextra -Wconversion -Werror -pthread
+    -ffp-contract=off -fno-strict-aliasing -fsanitize=alignment
+    -fsanitize-undefined-trap-on-error), "-I$root/common/cpu",
+    "-I$root/common");
+
+# Objects of the emulation, made once for each compiler.
+sub runtime {
+    my ($cc) = @_;
+    my @files = bsd_glob("$root/common/cpu/*.c");
+    my @objects = map { "$tmp/$cc-" . basename($_) . '.o' } @files;
+    my @results = run_jobs(map { [$cc, @flags, '-c', '-o', $objects[$_],
+        $files[$_]] } 0 .. $#files);
+    is(join('', map { "$_->[0]$_->[2]" } @results), '0' x @files,
+        "$cc: the emulation compiles");
+    return @objects;
+}
+
+# The command that builds the check with the header in $include.
+sub build {
+    my ($cc, $program, $include, $define, @objects) = @_;
+    return [$cc, @flags, "-I$include",
+        $define ? "-D$define" : (), '-o', $program, "$tmp/check.c", @objects,
+        '-lm'];
+}
+
+my ($status, $out, $err) = run('awk', '-f', 'common/cpu/launch.awk', $source);
+is("$status$err", '0', 'the check is rewritten for the CPU');
+spew("$tmp/check.c", $out);
+
+# Runs the check; it must be right, and must have checked `$lines` things.
+sub is_right {
+    my ($name, $lines, @command) = @_;
+    my ($status, $out, $err) = run(@command);
+    is("$status$err", '0', "$name: exit 0, nothing on stderr");
+    my @ok = $out =~ /^checks    .*: ok$/mg;
+    is(scalar @ok, $lines, "$name: $lines checks") or diag($out);
+    like($out, qr/^result    ok$/m, "$name: the result");
+}
+
+my $fallback = 'HALF_ATOMICS_ARCH=500';
+my @gcc;
+for my $cc (qw(gcc clang)) {
+  SKIP: {
+        skip_or_fail("there is no $cc here") if !which($cc);
+        my @objects = runtime($cc);
+        @gcc = @objects if $cc eq 'gcc';
+        my @results = run_jobs(build($cc, "$tmp/$cc", "$root/include", '',
+            @objects), build($cc, "$tmp/$cc-500", "$root/include", $fallback,
+            @objects));
+        is("$_->[0]$_->[2]", '0', "$cc: the check compiles, no warning")
+            for @results;
+        is_right("$cc", 9, "$tmp/$cc");
+        is_right("$cc, $fallback", 8, "$tmp/$cc-500");
+    }
+}
+
+# Faults: what, from, to, and the path to take. Each must be found.
+my @faults = (
+    ['+0 beside the target', 'MINUS_ZERO = 0x8000', 'MINUS_ZERO = 0'],
+    ['the parity of the index',
+        "half *target = base + index;\n    int is_high = "
+        . "half_atomics_is_high(target);",
+        "half *target = base + index;\n    int is_high = (int)(index & 1);"],
+    ['one too many at the end', ': index + 1 < length', ': index < length'],
+    ['one too many at the begin', 'is_high ? index > 0', 'is_high ? 1'],
+    ['no bounds', "if (index >= length)\n        return;\n"
+        . "    if (half_atomics_has_other(is_high, index, length))\n"
+        . "        half_atomics_pair(\n",
+        "if (half_atomics_has_other(is_high, index, length))\n"
+        . "        half_atomics_pair(\n"],
+    ['a pair past the end', 'length - index >= 2', 'length - index >= 1'],
+    ['eight past the end', 'length - index >= 8', 'length - index >= 7'],
+    ['eight in another order', 'half_atomics_pair(target + 2 * k, w[k])',
+        'half_atomics_pair(target + 2 * k, w[3 - k])'],
+    ['eight that do not move up', 'step == 2 ? w[k + 1]', 'step == 2 ? w[k]'],
+    ['bf16 as half', 'half_atomics_loop16(target, value, HALF_ATOMICS_BF16)',
+        'half_atomics_loop16(target, value, 0)'],
+    ['the neighbour not kept', '(seen & keep) | (sum & ~keep)',
+        '(sum & keep) | (sum & ~keep)', $fallback],
+);
+SKIP: {
+    skip_or_fail('there is no gcc here') if !@gcc;
+    for my $i (0 .. $#faults) {
+        my ($what, $from, $to) = @{ $faults[$i] };
+        spew("$tmp/fault$i/half_atomics.h", $text);
+        edit("$tmp/fault$i/half_atomics.h", $from, $to);
+    }
+    my @built = run_jobs(map { build('gcc', "$tmp/fault$_/check",
+        "$tmp/fault$_", $faults[$_][3], @gcc) } 0 .. $#faults);
+    my @results = run_jobs(map { ["$tmp/fault$_/check"] } 0 .. $#faults);
+    for my $i (0 .. $#faults) {
+        my $what = $faults[$i][0];
+        is("$built[$i][0]$built[$i][2]", '0', "$what: compiles");
+        my ($status, $out, $err) = @{ $results[$i] };
+        # 1: a wrong value; 3: a fault at an address.
+        like($status, qr/\A[13]\z/, "$what: is found");
+        like("$out$err", qr/WRONG|\(error 7\d\d/, "$what: and named");
+    }
+}
+
+# --- nvcc ---
+
+# A kernel for each function.
+my $use = <<'END';
+#include "half_atomics.h"
+static __global__ void use_one(half *a, size_t n, size_t i, half v)
+{
+    half_atomic_add(a, i + threadIdx.x, n, v);
+}
+static __global__ void use_two(half *a, size_t n, size_t i, half2 v)
+{
+    half_atomic_add2(a, i + threadIdx.x, n, v);
+}
+static __global__ void use_eight(half *a, size_t n, size_t i, const half2 *v)
+{
+    half2 pairs[4] = {v[0], v[1], v[2], v[3]};
+    half_atomic_add8(a, i + threadIdx.x, n, pairs);
+}
+static __global__ void use_bf16(__nv_bfloat16 *a, size_t n, size_t i,
+                                __nv_bfloat16 v)
+{
+    bf16_atomic_add(a, i + threadIdx.x, n, v);
+}
+int main(void)
+{
+    use_one<<<1, 1>>>(0, 0, 0, __float2half_rn(0.0f));
+    use_two<<<1, 1>>>(0, 0, 0, __float2half2_rn(0.0f));
+    use_eight<<<1, 1>>>(0, 0, 0, 0);
+    use_bf16<<<1, 1>>>(0, 0, 0, __float2bfloat16_rn(0.0f));
+    return 0;
+}
+END
+
+# The native adds of a kernel, each once: "REDG.E.ADD.F16x2 …".
+sub native {
+    my ($kernel, $text) = @_;
+    my $found = atomics('sass', kernel_text('sass', $kernel, $text));
+    my %kinds = map { s/\.RN.*//r => 1 } $found =~ /(\S*\.ADD\.\S*)/g;
+    return join(' ', sort keys %kinds) =~ s/REDG/RED/gr;
+}
+
+my $nvcc = find_nvcc();
+my @more = (
+    '-D__CUDA_NO_BFLOAT16_OPERATORS__', '-D__CUDA_NO_BFLOAT16_CONVERSIONS__');
+SKIP: {
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+
+    spew("$tmp/use.cu", $use);
+    my @strict = (@nvcc_strict, @more, '-Iinclude');
+    my @results = run_jobs(
+        [$nvcc, @strict, '-arch=sm_90', '-o', "$tmp/check90", $source],
+        map { [$nvcc, @strict, "-arch=sm_$_", '-cubin', '-o',
+            "$tmp/use$_.cubin", "$tmp/use.cu"] } @archs);
+    is(join('', map { "$_->[0]$_->[1]$_->[2]" } @results), '0' x @results,
+        "compiles for sm_@archs without a warning");
+
+    my $nvdisasm = find_disassembler('nvdisasm');
+    skip_or_fail('there is no nvdisasm here') if !$nvdisasm;
+    for my $arch (@archs) {
+        my ($status, $out, $err) = run($nvdisasm, '-c', "$tmp/use$arch.cubin");
+        is($status, 0, "sm_$arch: can be disassembled") or diag($err);
+        my $red   = 'RED.E.ADD.F16x2';
+        my $eight = $arch >= 90 ? "$red RED.E.ADD.F16x8" : $red;
+        is(native('use_one', $out),  $red,   "sm_$arch: half_atomic_add");
+        is(native('use_two', $out), $red,   "sm_$arch: half_atomic_add2");
+        is(native('use_eight', $out), $eight, "sm_$arch: half_atomic_add8");
+        is(native('use_bf16', $out), $arch >= 90 ? 'RED.E.ADD.BF16x2' : '',
+            "sm_$arch: bf16_atomic_add");
+        unlike($out, qr/\bATOM\w*\.E\.ADD|\bQSPC\b/,
+            "sm_$arch: nothing asks for the old value, or for the space");
+    }
+}
+
+# --- on a GPU ---
+
+SKIP: {
+    skip 'needs nvcc and an NVIDIA GPU', 1 if !$nvcc || !has_gpu();
+
+    # Older paths run on newer GPUs: 32-bit and 16-bit loops, pairs. Fast math
+    # flushes subnormal floats, but must not flush these sums.
+    my @paths = ('', (map { "-DHALF_ATOMICS_ARCH=$_" } 500, 600, 700, 800),
+        map { "-use_fast_math -DHALF_ATOMICS_ARCH=$_" } 500, 800);
+    spew("$tmp/long/half_atomics.h",
+        $text =~ s/: index \+ 1 < length/: index < length/r);
+    my $compile = sub {
+        my ($name, $include, $options) = @_;
+        return [$nvcc, qw(-std=c++17 -O3 -arch=native -Icommon), "-I$include",
+            split(' ', $options), '-o', "$tmp/gpu$name", $source];
+    };
+    my @results = run_jobs((map { $compile->($_, 'include', $paths[$_]) }
+        0 .. $#paths), $compile->('-long', "$tmp/long", ''));
+    is(join('', map { "$_->[0]$_->[2]" } @results), '0' x @results,
+        'the check compiles for this GPU');
+    for my $i (0 .. $#paths) {
+        my $lines = $paths[$i] =~ /=[56]00/ ? 8 : 9;
+        is_right("GPU $paths[$i]", $lines, "$tmp/gpu$i");
+    }
+    for my $tool (qw(memcheck racecheck synccheck initcheck)) {
+        my ($status, $out) = run('compute-sanitizer', '--tool', $tool,
+            '--error-exitcode', 9, "$tmp/gpu0");
+        is($status, 0, "$tool is clean") or diag($out);
+        like($out, qr/SUMMARY: 0 (?:errors|hazards)/, "$tool really ran");
+    }
+    my ($status, $out) = run('compute-sanitizer', '--error-exitcode', 9,
+        "$tmp/gpu-long");
+    isnt($status, 0, 'memcheck finds a wrong bound');
+    like($out, qr/Invalid __global__ \S+ of size 4/, 'and names the atomic');
+}
+
+done_testing();

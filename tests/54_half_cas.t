@@ -1,0 +1,258 @@
+#!/usr/bin/env perl
+# tools/half_cas: what it finds in tests/header/kinds.cu and in the lessons, on
+# each architecture, under each awk; what it says of files that it cannot read.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Basename qw(dirname);
+use Test::More;
+
+my $tool = "$root/tools/half_cas";
+ok(-x $tool, 'it can be executed');
+
+# Runs it; the status, its lines and stderr.
+my $path = $ENV{PATH};
+sub half_cas {
+    my @arguments = @_;
+    my $option = ref $arguments[0] ? shift @arguments : {};
+    my ($status, $out, $err) = run({ dir => $tmp, env => { PATH => $path },
+        %$option }, $tool, @arguments);
+    return ($status, $out, $err);
+}
+
+# "KERNEL ARCH" => "LOOPS; NATIVE; OTHER", from its table.
+sub table_of {
+    my ($out) = @_;
+    my %table;
+    for (split /\n/, $out) {
+        next if !/^(sm_\d+\w*) +(.*?)  +(.*?)  +(\d+|-) +(\S.*)$/;
+        my ($arch, @found) = ($1, $2, $3, $4);
+        my $kernel = $5;
+        fail("$kernel $arch is listed once") if $table{"$kernel $arch"};
+        $table{"$kernel $arch"} = join '; ', @found;
+    }
+    return %table;
+}
+
+# --- usage ---
+
+spew("$tmp/text", "no program\n");
+spew("$tmp/empty", '');
+for (
+    [qr/which file\?/], [qr/unknown option "--foo"/, '--foo'],
+    [qr/--arch needs a value/, '--arch'],
+    [qr/--arch takes a name such as sm_90, not "90"/, '--arch', '90', 'text'],
+    [qr/one file at a time/, 'text', 'empty'],
+    [qr/nowhere: no such file/, 'nowhere'], [qr/not a file/, '.'],
+) {
+    my ($pattern, @arguments) = @$_;
+    my ($status, $out, $err) = half_cas(@arguments);
+    is("$status$out", '2', "half_cas @arguments: exit 2, nothing on stdout");
+    like($err, qr/\Ahalf_cas: .*$pattern.*\n\z/, "half_cas @arguments: why");
+}
+{
+    my ($status, $out, $err) = half_cas('--help');
+    is("$status$err", '0', '--help: exit 0');
+    like($out, qr/^Usage: half_cas .*^Exit status:/ms, '--help: the usage');
+}
+
+# --- without cuobjdump, and with one that prints what it is told ---
+
+my $bare = path_without(qw(cuobjdump nvcc cu++filt c++filt));
+my $copy = "$tmp/alone/tools/half_cas";    # with no .venv beside tools/
+spew($copy, slurp($tool), 0755);
+SKIP: {
+    skip 'the toolkit is where half_cas looks last', 2
+        if -e '/usr/local/cuda/bin/cuobjdump';
+    my ($status, $out, $err) = run({ dir => $tmp,
+        env => { PATH => $bare, CUDA_HOME => undef } }, $copy, 'text');
+    is("$status$out", '3', 'without cuobjdump: exit 3');
+    like($err, qr/\Ahalf_cas: needs cuobjdump.*\n\z/, 'and one line');
+}
+
+# A loop as nvcc makes it, and some that differ in one thing. Named: what comes
+# out. The lines of addresses are made from the instructions.
+my $begin = 'LD.E R7, desc[UR4][R4.64]';
+my $merge = 'PRMT R9, R7, R0, R6';
+my $swap  = 'ATOM.E.CAS.STRONG.GPU PT, R6, [R4], R7, R9';
+my @end   = ('ISETP.NE.U32.AND P0, PT, R6, R7, PT', 'MOV R7, R6',
+    '@P0 BRA 0x10', 'EXIT', 'BRA 0x80');
+my @listed = (
+    ['1 f16', $begin, 'HADD2 R6, R7, R2.H0_H0', $merge, $swap, @end],
+    ['1 bf16', $begin, 'HADD2.BF16_V2 R6, R7, R2.H0_H0', $merge, $swap, @end],
+    ['1 f16', $begin, 'HFMA2.MMA R6, R7, 1, 1, R2', $merge, $swap, @end],
+    ['1 f16x2', $begin, 'HADD2 R9, R7, R2', 'NOP', $swap, @end],
+    ['-', $begin, 'HMUL2 R6, R7, R2.H0_H0', $merge, $swap, @end],
+    ['-', $begin, 'HFMA2.BF16_V2 R6, R7, R2, -RZ', $merge, $swap, @end],
+    ['-', $begin, 'HFMA2 R6, -RZ, RZ, 0, 0.5', $merge, $swap, @end],
+    ['-', $begin, 'HADD2 R6, R3, R2.H0_H0', 'PRMT R9, R6, R0, R6', $swap,
+        @end],
+    ['-', $begin, 'FADD R9, R7, R2', 'NOP', $swap, @end],
+    ['-', $begin, 'HADD2 R6, R7, R2.H0_H0', $merge, $swap,
+        @end[0, 1], '@P0 BRA 0x70', @end[3, 4]],
+    ['1 f16', $begin, 'HADD2 R6, R7, R2.H0_H0', $merge, '@P1 MOV R9, R3', $swap,
+        @end],
+);
+{
+    my $text = "\n\tcode for sm_90\n";
+    for my $i (0 .. $#listed) {
+        my (undef, @code) = @{ $listed[$i] };
+        $text .= "\n\t\tFunction : _Z5case${i}v\n";
+        $text .= sprintf "        /*%04x*/           %s ;   /* 0x0 */\n",
+            16 * $_, $code[$_] for 0 .. $#code;
+    }
+    spew("$tmp/listing", $text);
+    spew("$tmp/fake/cuobjdump", "#!/bin/sh\ncat '$tmp/listing'\n", 0755);
+    for my $awk (['mawk'], ['gawk', '--posix'], ['busybox', 'awk']) {
+      SKIP: {
+            my $real = which($awk->[0]);
+            skip_or_fail("there is no $awk->[0] here") if !$real;
+            my $bin = "$tmp/bin-$awk->[0]";
+            spew("$bin/awk", "#!/bin/sh\nexec $real @{$awk}[1 .. $#$awk] "
+                . "\"\$@\"\n", 0755);
+            my ($status, $out, $err) = half_cas({ env =>
+                { PATH => "$bin:$tmp/fake:$bare" } }, 'text');
+            is("$status$err", '1', "$awk->[0]: exit 1, nothing on stderr");
+            my %table = table_of($out);
+            for my $i (0 .. $#listed) {
+                my $loops = $listed[$i][0];
+                is($table{"_Z5case${i}v sm_90"},
+                    "$loops; -; " . ($loops eq '-' ? 1 : '-'),
+                    "$awk->[0]: @{ $listed[$i] }[2, 3]: $loops");
+            }
+        }
+    }
+    spew("$tmp/listing", join '', (split /^(?=\n\t\tF)/m, $text)[0, 5]);
+    my ($status, $out) = half_cas({ env => { PATH => "$tmp/fake:$path" } },
+        'text');
+    is($status, 0, 'other swaps only: exit 0');
+    spew("$tmp/fatal/cuobjdump", "#!/bin/sh\ncat '$tmp/listing'\n"
+        . "echo 'cuobjdump fatal   : Memory ran out' >&2\n", 0755);
+    my ($ended, $table, $err) = half_cas({ env =>
+        { PATH => "$tmp/fatal:$path" } }, 'text');
+    is("$ended$table", '2', 'a listing that breaks off: exit 2, no table');
+    like($err, qr/\Ahalf_cas: .*to its end: .*Memory ran out\n\z/, 'and why');
+    like($out, qr/ case4$/m, 'a name is printed as it was written')
+        if which('c++filt') || which('cu++filt');
+}
+
+# --- what nvcc makes of all kinds of adds ---
+
+my %expected = (    # below sm_90; a second one: from sm_90 on
+    add_half      => ['1 f16; -; -'],
+    add_half_used => ['1 f16; -; -'],
+    add_half_many => [qr/\A\d f16; -; -\z/],
+    add_half2     => ['-; 1 ATOM F16x2; -'],
+    add_bf16      => ['1 bf16; -; -'],
+    # sm_75 knows no bf16: what it does with integers tells no pair from one.
+    add_bf162     => [qr/\A1 bf16(?:x2)?; -; -\z/, '-; 1 ATOM BF16x2; -'],
+    red_half2     => ['-; 1 RED F16x2; -'],
+    red_bf162     => [undef, '-; 1 RED BF16x2; -'],
+    red_half8     => [undef, '-; 1 RED F16x8; -'],
+    hand_half_32    => ['1 f16; -; -'],
+    hand_half_16    => ['1 f16; -; -'],
+    hand_half_float => ['1 f16; -; -'],
+    hand_half2      => ['1 f16x2; -; -'],
+    shared_half2    => ['1 f16x2 shared; -; -'],
+    (map { $_ => ['-; -; 1'] } qw(shared_float other_float_sum
+        other_double_product other_half_max other_half_product
+        other_max_of_sums other_lock)),
+    none => [undef],
+);
+
+my $nvcc      = find_nvcc();
+my $cuobjdump = find_disassembler('cuobjdump');
+SKIP: {
+    skip_or_fail('there is no nvcc here')      if !$nvcc;
+    skip_or_fail('there is no cuobjdump here') if !$cuobjdump;
+    $path .= ':' . dirname($cuobjdump);
+
+    my @gencode = map { ('-gencode', "arch=compute_$_,code=sm_$_") } @archs;
+    my %object = map { ($_ => "$tmp/$_.o") } qw(kinds v0_half v2_fastadd
+        v3_cas);
+    my $in = sub {
+        return $_[0] eq 'kinds' ? 'tests/header/kinds.cu'
+            : "lessons/$_[0]/$_[0].cu";
+    };
+    my @names = sort keys %object;
+    my @results = run_jobs(
+        (map { [$nvcc, @nvcc_strict, @gencode, '-c', '-o', $object{$_},
+            $in->($_)] } @names),
+        [$nvcc, '-gencode', 'arch=compute_90,code=compute_90', '-c', '-o',
+            "$tmp/ptx.o", 'tests/header/kinds.cu'],
+        [$nvcc, '-arch=sm_90', '-cubin', '-o', "$tmp/kinds.cubin",
+            'tests/header/kinds.cu'],
+        [$nvcc, '-arch=sm_90', '-ptx', '-o', "$tmp/kinds.ptx",
+            'tests/header/kinds.cu']);
+    is(join('', map { "$_->[0]$_->[2]" } @results), '0' x @results,
+        'all compile');
+
+    my ($status, $out, $err) = half_cas($object{kinds});
+    is("$status$err", '1', 'all kinds: exit 1');
+    my %table = table_of($out);
+    for my $kernel (sort keys %expected) {
+        for my $arch (@archs) {
+            my ($old, $new) = @{ $expected{$kernel} };
+            my $right = $arch >= 90 && defined $new ? $new : $old;
+            my $found = delete $table{"$kernel sm_$arch"};
+            my $name = "$kernel, sm_$arch";
+            ref $right ? like($found, $right, $name)
+                : is($found, $right, $name);
+        }
+    }
+    is(join(' ', sort keys %table), '', 'and no other kernel is listed');
+    like($out, qr/^\d+ kernels: \d+ with half adds in loops/m, 'the summary');
+
+    # The lessons.
+    my %lessons = (
+        v0_half    => { dot_half => '1 f16; -; -' },
+        v2_fastadd => { dot_fast => '1 f16; 1 ATOM F16x2; -',
+            add_to_targets => '1 f16; 2 ATOM F16x2; -' },
+        v3_cas => { add_compiled => '1 f16; -; -',
+            add_cas32 => '1 f16; -; -', add_cas16 => '1 f16; -; -' },
+    );
+    for my $lesson (sort keys %lessons) {
+        ($status, $out, $err) = half_cas($object{$lesson});
+        is("$status$err", '1', "$lesson: exit 1");
+        %table = table_of($out);
+        for my $arch (@archs) {
+            for my $kernel (sort keys %{ $lessons{$lesson} }) {
+                my $found = $table{"$kernel sm_$arch"} // 'not listed';
+                is($found, $lessons{$lesson}{$kernel},
+                    "$lesson: $kernel, sm_$arch");
+            }
+        }
+    }
+
+    # One architecture, of an object and of a cubin.
+    ($status, $out) = half_cas('--arch', 'sm_80', $object{v0_half});
+    is("$status " . join(' ', $out =~ /^sm_\d+/mg), '1 sm_80',
+        '--arch lists that one');
+    for my $file ($object{v0_half}, "$tmp/kinds.cubin") {
+        ($status, $out, $err) = half_cas('--arch', 'sm_70', $file);
+        is("$status$out", '2', '--arch that is not there: exit 2');
+        like($err, qr/has no kernel for sm_70; it has .*sm_90/,
+            'and says what is');
+    }
+    ($status, $out) = half_cas('./kinds.cubin');
+    is($status, 1, 'a cubin can be read');
+
+    # What cannot be read.
+    spew("$tmp/half.cubin", substr slurp("$tmp/kinds.cubin"), 0, 3000);
+    for (
+        ['ptx.o', qr/has PTX only/], ['kinds.ptx', qr/is PTX text/],
+        ['text', qr/no kernels found/], ['empty', qr/no kernels found/],
+        ['half.cubin', qr/no kernels found/],
+        ['/bin/sh', qr/no kernels found: .*device code/],
+    ) {
+        my ($file, $pattern) = @$_;
+        ($status, $out, $err) = half_cas($file);
+        is("$status$out", '2', "$file: exit 2, nothing on stdout");
+        like($err, qr/\Ahalf_cas: .*$pattern.*\n\z/,
+            "$file: one line says why");
+    }
+}
+
+done_testing();
