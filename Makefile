@@ -80,9 +80,9 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/*)
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
-.PHONY: help all test bench bench-cpu experiments corrections plots listings \
-    quote docs serve clean backend known-arch build common exercises lessons \
-    results solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
+.PHONY: help all test bench bench-cpu peers experiments corrections plots \
+    listings quote docs serve clean backend known-arch build common exercises include \
+    lessons results solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
     $(NUMBERS:%=profile%) progress $(TASKS:%=exercise%) $(TASKS:%=watch%) \
     $(TASKS:%=hint%) $(TASKS:%=diff%) $(TASKS:%=solution%) $(TASKS:%=reset%)
 
@@ -205,6 +205,21 @@ experiments corrections: known-arch
 	@$(COMPILE) -o $(BUILD)/$@ tools/$@.cu
 	@$(BUILD)/$@
 
+# What tools/peers/peers.py loads: the lessons' kernels, CUB and their like.
+PYTHON ?= python3
+PEERS := $(patsubst tools/peers/%.cu,$(BUILD)/peers/%.so, \
+           $(wildcard tools/peers/*.cu))
+
+## peers        time lessons 6 to 8 beside PyTorch, cuBLAS and CUB (ONLY=reduce)
+peers: $(call on_gpu,$(PEERS))
+	@[ '$(BACKEND)' = cuda ] || { echo "peers: needs an NVIDIA GPU" >&2; exit 2; }
+	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(ONLY))
+
+$(PEERS): $(BUILD)/peers/%.so: tools/peers/%.cu $(COMMON) \
+    $(wildcard lessons/*/*.cu include/*) | backend known-arch
+	@mkdir -p $(@D)
+	$(COMPILE) -std=c++17 -Iinclude -shared -Xcompiler -fPIC -o $@ $<
+
 ## plots        draw docs/plots/ from results/
 plots:
 	@sh tools/plots.sh
@@ -252,5 +267,5 @@ clean:
 	@[ ! -d build ] || rmdir build 2>/dev/null || true
 
 # A directory is no target, though make would say "up to date".
-build common exercises lessons results solutions tests tools:
+build common exercises include lessons results solutions tests tools:
 	@echo "make $@: that is a directory; plain make lists what can be made" >&2; exit 2

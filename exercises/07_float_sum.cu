@@ -9,7 +9,7 @@
  * Task: bring the sum to where it belongs.
  * Constraint: the cell stays a float, and so does all arithmetic.
  * Untouched, it ends with: the cell still holds 262144
- * Read: lessons/v0_half, "Why 32"; docs/corrections.md, claim 10. */
+ * Read: lessons/v5_reduce; docs/corrections.md, claim 10. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <math.h>

@@ -8,7 +8,7 @@
  * cell that holds the sum.
  * Constraint: the first without running anything, the second exact.
  * Untouched, it ends with: a half does not stop at 32
- * Read: lessons/v0_half, "Why 32". */
+ * Read: lessons/v5_reduce. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <math.h>

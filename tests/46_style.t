@@ -15,8 +15,8 @@ chdir $root or die "$root: $!";
 
 # --- C: format and columns ---
 
-my @c = (files_of(qr/\.(?:h|c|cu)\z/, qw(common lessons exercises solutions
-    tests)));
+my @c = (files_of(qr/\.(?:h|c|cu)\z/, qw(common include lessons exercises
+    solutions tests)));
 cmp_ok(scalar @c, '>=', 8, 'there are C files');
 
 # The numbers of the lines over 80 columns.

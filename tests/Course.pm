@@ -173,8 +173,8 @@ sub skip_or_fail {
 
 # --- copies of the tree ---
 
-my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common include
-    docs exercises solutions results tests tools);
+my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common
+    docs exercises include solutions results tests tools);
 
 # A copy without what was built, in a new directory called $name.
 sub copy_tree {

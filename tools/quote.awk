@@ -4,8 +4,9 @@
 #   <!-- quote FILE "from" "to" -->    the lines from the first that contains
 #                                      from, to the next that contains to
 #   <!-- quote FILE -->                the whole file
-#   <!-- table NAME -->                what tools/table.awk, or for experiment_…
-#                                      tools/experiments.awk, makes of results/
+#   <!-- table NAME -->                what tools/table.awk makes of results/, or
+#                                      for experiment_… tools/experiments.awk,
+#                                      and for peers… tools/peers.awk
 #   …each alone on its line, the block, and then <!-- /quote --> or /table
 #
 #   <!-- value FILE key=word,key=word COLUMN FORMAT -->197.5<!-- /value -->
@@ -238,6 +239,8 @@ function refill_table(marker,    words, command, line, n) {
     if (words[3] ~ /^experiment_/)
         command = command " -f tools/experiments.awk" \
                           " results/nvidia_h200/experiments.csv"
+    else if (words[3] ~ /^peers/)
+        command = command " -f tools/peers.awk results/nvidia_h200/peers.csv"
     else if (words[3] == "pairs")
         command = command " -f tools/table.awk results/sources/pairs.csv"
     else

@@ -139,8 +139,24 @@ local function image(element)
     return element
 end
 
+-- "58.9 ms" stays on one line.
+local function keep_units(inlines)
+    for i = #inlines - 1, 2, -1 do
+        local number, unit = inlines[i - 1], inlines[i + 1]
+        if inlines[i].t == 'Space' and number.t == 'Str' and unit.t == 'Str' and
+            number.text:match('^%(?[%d.,]+$') and unit.text:match('^[%a%%/]+') then
+            inlines[i - 1] =
+                pandoc.Str(number.text .. '\u{a0}' .. unit.text)
+            inlines:remove(i + 1)
+            inlines:remove(i)
+        end
+    end
+    return inlines
+end
+
 local function scroll(element)
     tables = tables + 1
+    element = pandoc.walk_block(element, { Inlines = keep_units })
     local name = strings.table .. ' ' .. tables
     return {
         raw(html('<div class="table" role="region" tabindex="0" aria-label="%s">',
@@ -283,6 +299,21 @@ local function json(text)
     end) .. '"'
 end
 
+-- A text of which every word is kept, and the first 60 in their order: what
+-- comes later again is left out.
+local function shorten(text)
+    local out, seen = {}, {}
+    for word in text:gmatch('%S+') do
+        local plain = word:lower():gsub('^[^%w\128-\255]+', '')
+            :gsub('[^%w\128-\255]+$', '')
+        if #out < 60 or plain:match('[%a\128-\255]') and not seen[plain] then
+            table.insert(out, word)
+        end
+        seen[plain] = true
+    end
+    return table.concat(out, ' ')
+end
+
 -- The words of each section, without code; `blocks` are as they were read.
 local function index(blocks)
     local sections = {}
@@ -310,7 +341,7 @@ local function index(blocks)
         table.insert(out, string.format('[%s,%s,%s,%s]',
             json(here.url .. (s.id ~= '' and '#' .. s.id or '')),
             json(here.label), json(s.title),
-            json((table.concat(s.text, ' '):gsub('%s+', ' ')))))
+            json(shorten(table.concat(s.text, ' ')))))
     end
     return table.concat(out, ',\n')
 end

@@ -1,0 +1,127 @@
+/* include/half_atomics.h and what people write instead, for
+ * tools/peers/header.py. All on the default stream; pointers are device
+ * pointers. */
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "half_atomics.h"
+
+enum { BLOCK_THREADS = 256 };
+
+/* --- the pattern of PyTorch's fastAtomicAdd, written afresh --- */
+
+/* {value, +0} or {+0, value} by atomicAdd(half2 *), which asks for the old
+ * value; 2 bytes where there is no neighbour. index < length. */
+static __device__ void pattern_add(half *array, size_t index, size_t length,
+                                   half value)
+{
+    half *target = array + index, zero = __float2half_rn(0.0f);
+    int is_low = (size_t)target % sizeof(half2) == 0;
+
+    if (is_low && index < length - 1)
+        atomicAdd((half2 *)target, __halves2half2(value, zero));
+    else if (!is_low && index > 0)
+        atomicAdd((half2 *)(target - 1), __halves2half2(zero, value));
+    else
+        atomicAdd(target, value);
+}
+
+/* --- where a thread adds, and what: header.py knows the same --- */
+
+static __device__ unsigned place_of(unsigned i)
+{
+    i *= 0x9e3779b1u;
+    i ^= i >> 15;
+    i *= 0x85ebca6bu;
+    return i ^ i >> 13;
+}
+
+/* 1 for one thread of `every`, else 0: so that all sums are exact. */
+static __device__ half value_of(unsigned i, unsigned every)
+{
+    return __float2half_rn(i % every == 0 ? 1.0f : 0.0f);
+}
+
+/* Half k of the eight is k + 1 times as much. */
+static __device__ half2 pair_of(half value, int k)
+{
+    float one = __half2float(value);
+
+    return __halves2half2(__float2half_rn(one * (float)(k + 1)),
+                          __float2half_rn(one * (float)(k + 2)));
+}
+
+/* --- kernels: thread i adds to cell place_of(i) & mask --- */
+
+struct cells {
+    half *base;
+    size_t length;
+    unsigned mask, every;
+};
+
+static __global__ void add_header(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    half_atomic_add(c.base, place_of(i) & c.mask, c.length,
+                    value_of(i, c.every));
+}
+
+static __global__ void add_pattern(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    pattern_add(c.base, place_of(i) & c.mask, c.length, value_of(i, c.every));
+}
+
+/* --- eight neighbours: the mask is one of groups of eight --- */
+
+static __global__ void eight_header(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    half v = value_of(i, c.every);
+    half2 pairs[4] = {pair_of(v, 0), pair_of(v, 2), pair_of(v, 4),
+                      pair_of(v, 6)};
+
+    half_atomic_add8(c.base, (size_t)(place_of(i) & c.mask) * 8, c.length,
+                     pairs);
+}
+
+static __global__ void eight_pattern(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    size_t first = (size_t)(place_of(i) & c.mask) * 8;
+    half v = value_of(i, c.every);
+    int k;
+
+    for (k = 0; k < 8; k += 2) {
+        half2 pair = pair_of(v, k);
+        pattern_add(c.base, first + (size_t)k, c.length, __low2half(pair));
+        pattern_add(c.base, first + (size_t)k + 1, c.length, __high2half(pair));
+    }
+}
+
+/* What to write by hand where the alignment is known. */
+static __global__ void eight_half2(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    half2 *first = (half2 *)(c.base + (size_t)(place_of(i) & c.mask) * 8);
+    half v = value_of(i, c.every);
+    int k;
+
+    for (k = 0; k < 4; k++)
+        atomicAdd(first + k, pair_of(v, 2 * k));
+}
+
+/* --- for header.py --- */
+
+/* Side `kernel` of these, by `threads`, a multiple of 256. */
+extern "C" void header_add(int kernel, void *base, size_t length, unsigned mask,
+                           unsigned every, unsigned threads)
+{
+    static void (*const kernels[])(struct cells) = {
+        add_header, add_pattern, eight_header, eight_pattern, eight_half2};
+    struct cells c = {(half *)base, length, mask, every};
+
+    kernels[kernel]<<<threads / BLOCK_THREADS, BLOCK_THREADS>>>(c);
+}

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Times this course's kernels beside what people use today, on this GPU.
+
+    python3 tools/peers/peers.py LIBRARIES [--only NAME]
+
+`make peers` compiles each tools/peers/NAME.cu to LIBRARIES/NAME.so and runs
+this. Each has a module tools/peers/NAME.py with
+
+    cases(torch, library)   library: the ctypes.CDLL of NAME.so
+
+which yields one dict for each comparison:
+
+    work     what is computed: "half dot"
+    setting  on what: "2^25"
+    bytes    that the work has to move; 0 where that says nothing
+    sides    [(name, run, reset, check), ...], ours first
+    skip     in place of sides: why it cannot run here
+
+A name has no comma. Pages can quote a row by names without spaces and "=".
+run() enqueues the work on the default stream. reset(), or None, puts the output
+back and is not timed. check() raises an exception that says what is wrong after
+reset() and one run().
+
+Every side is checked first. Then come 21 rounds, and in each every side has one
+turn, first one side first, then the next. A ratio is the side's time over the
+first side's in the same round. A turn is one call between two CUDA events, or
+several where a call is shorter than 50 us and no side has a reset: the same
+number for all sides. A kernel that only waits goes before the first event, so
+that the host has issued all calls before the GPU begins: what is timed is the
+GPU's time, with the gaps that it needs between kernels. Nothing clears the
+caches: inputs that fit stay there, for all sides alike.
+
+Writes results/GPU/peers.csv and prints it as a table. With --only, the rows of
+other works stay as they are, if they are from this GPU and these versions.
+"""
+import csv
+import ctypes
+import importlib.util
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+ROUNDS = 21
+SHORT_US = 50
+MOST_CALLS = 32
+CYCLES_PER_US = 2000  # of the kernel that waits; at most 2 GHz
+HOST_US = 25          # the host's time for a call, generously
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RESULTS = os.path.join(HERE, "..", "..", "results")
+IDENTITY = ["gpu", "arch", "toolkit", "torch"]
+COLUMNS = IDENTITY + ["work", "setting", "side", "median_ms", "least_ms",
+                      "most_ms", "rounds", "ratio", "ratio_least",
+                      "ratio_most", "gb_per_s"]
+
+
+def stop(message):
+    sys.exit("peers: " + message)
+
+
+def find_torch():
+    try:
+        import torch
+    except ImportError:
+        stop("PyTorch is missing for %s; install it (pip install torch), or "
+             "set PYTHON to a Python that has it" % sys.executable)
+    if not torch.cuda.is_available():
+        stop("PyTorch %s finds no NVIDIA GPU here" % torch.__version__)
+    return torch
+
+
+def identity(torch):
+    """What every row begins with."""
+    try:
+        said = subprocess.run([os.environ.get("NVCC") or "nvcc", "--version"],
+                              stdout=subprocess.PIPE, check=True).stdout
+        toolkit = re.search(r"release ([\d.]+)", said.decode()).group(1)
+    except (OSError, subprocess.CalledProcessError, AttributeError):
+        toolkit = torch.version.cuda
+    return {"gpu": torch.cuda.get_device_name(),
+            "arch": "sm_%d%d" % torch.cuda.get_device_capability(),
+            "toolkit": "CUDA " + toolkit,
+            "torch": torch.__version__}
+
+
+def load(name, libraries):
+    """The module NAME.py and its library."""
+    path = os.path.join(libraries, name + ".so")
+    if not os.path.exists(path):
+        stop("%s is missing; run make peers" % path)
+    source = os.path.join(HERE, name + ".py")
+    spec = importlib.util.spec_from_file_location("peers_" + name, source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, ctypes.CDLL(os.path.abspath(path))
+
+
+def turn_ms(torch, side, calls):
+    """One turn of a side: milliseconds for a call."""
+    _, run, reset, _ = side
+    begin = torch.cuda.Event(enable_timing=True)
+    end = torch.cuda.Event(enable_timing=True)
+    if reset:
+        reset()
+    torch.cuda._sleep(CYCLES_PER_US * HOST_US * (calls + 2))
+    begin.record()
+    for _ in range(calls):
+        run()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / calls
+
+
+def check(torch, case):
+    for name, run, reset, is_right in case["sides"]:
+        if reset:
+            reset()
+        run()
+        torch.cuda.synchronize()
+        try:
+            is_right()
+        except Exception as error:
+            stop("%s, %s: %s is wrong: %s"
+                 % (case["work"], case["setting"], name, error))
+
+
+def measure(torch, case):
+    """The times of each side, round by round."""
+    sides = case["sides"]
+    check(torch, case)
+    warm = [min(turn_ms(torch, side, 1) for _ in range(3)) for side in sides]
+    calls = 1
+    if not any(reset for _, _, reset, _ in sides):
+        calls = math.ceil(SHORT_US / 1000 / max(min(warm), 1e-6))
+        calls = min(max(calls, 1), MOST_CALLS)
+    times = [[] for _ in sides]
+    for this_round in range(ROUNDS):
+        for k in range(len(sides)):
+            at = (this_round + k) % len(sides)
+            times[at].append(turn_ms(torch, sides[at], calls))
+    return times
+
+
+def names_of(case):
+    return [case["work"], case["setting"]] + [side[0] for side in
+                                              case.get("sides", [])]
+
+
+def rows_of(case, times, who):
+    for (name, _, _, _), mine in zip(case["sides"], times):
+        median = statistics.median(mine)
+        ratios = [a / b for a, b in zip(mine, times[0])]
+        speed = case["bytes"] / median / 1e6
+        yield dict(who, work=case["work"], setting=case["setting"], side=name,
+                   median_ms="%.6g" % median, least_ms="%.6g" % min(mine),
+                   most_ms="%.6g" % max(mine), rounds=len(mine),
+                   ratio="%.4g" % statistics.median(ratios),
+                   ratio_least="%.4g" % min(ratios),
+                   ratio_most="%.4g" % max(ratios),
+                   gb_per_s="%.5g" % speed if case["bytes"] else "")
+
+
+def print_row(row):
+    spread = "%s-%s" % (row["ratio_least"], row["ratio_most"])
+    print("%-24s %-24s %10s %8s %-14s %8s"
+          % (row["setting"], row["side"], row["median_ms"], row["ratio"],
+             spread, row["gb_per_s"]), flush=True)
+
+
+def print_head(work):
+    print("\n%s\n%-24s %-24s %10s %8s %-14s %8s"
+          % (work, "", "", "median ms", "ratio", "least-most", "GB/s"))
+
+
+def run_module(torch, name, libraries, who):
+    rows, work = [], None
+    module, library = load(name, libraries)
+    for case in module.cases(torch, library):
+        if any("," in text for text in names_of(case)):
+            stop("%s.py: a name with a comma: %s" % (name, names_of(case)))
+        if case["work"] != work:
+            work = case["work"]
+            print_head(work)
+        if "skip" in case:
+            print("%-24s skipped: %s" % (case["setting"], case["skip"]),
+                  flush=True)
+            continue
+        for row in rows_of(case, measure(torch, case), who):
+            print_row(row)
+            rows.append(row)
+    return rows
+
+
+def kept_rows(path, rows, who):
+    """The rows of other works in the file, if they are of the same kind."""
+    if not os.path.exists(path):
+        return []
+    with open(path, newline="") as file:
+        old = list(csv.DictReader(file))
+    works = {row["work"] for row in rows}
+    return [row for row in old if row["work"] not in works
+            and all(row[key] == who[key] for key in IDENTITY)]
+
+
+def write(rows, who, only):
+    folder = re.sub("[ -]", "_", who["gpu"].lower())
+    path = os.path.normpath(os.path.join(RESULTS, folder, "peers.csv"))
+    if only:
+        rows = kept_rows(path, rows, who) + rows
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(path + ".new", path)
+    print("\n%s is written." % os.path.relpath(path))
+
+
+def main(arguments):
+    names = sorted(file[:-3] for file in os.listdir(HERE)
+                   if file.endswith(".cu"))
+    only = arguments[1:] == ["--only"] + arguments[2:3] and arguments[2:3]
+    if len(arguments) != (3 if only else 1):
+        sys.exit("usage: peers.py LIBRARIES [--only NAME]")
+    if only and only[0] not in names:
+        stop("--only takes %s, not \"%s\"" % ("|".join(names), only[0]))
+    torch = find_torch()
+    who = identity(torch)
+    print(", ".join(who[key] for key in IDENTITY[:3]) + ", PyTorch "
+          + who["torch"])
+    rows = []
+    for name in only or names:
+        rows += run_module(torch, name, arguments[0], who)
+        torch.cuda.empty_cache()
+    write(rows, who, bool(only))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
