@@ -70,9 +70,9 @@ for my $csv (bsd_glob("$root/results/*.csv")) {
 for my $csv (bsd_glob("$root/results/*/*.csv")) {
     my ($folder, $name) = $csv =~ m{results/([^/]+)/([^/]+)\z};
     my $text = page($folder eq 'sources' ? 'results/index.html'
-        : "results/$folder/index.html");
+        : "results/$folder/$name.html");
     my ($last) = slurp($csv) =~ /([^,\n]+)(?:,[^,\n]*){2}\n\z/;
-    like($text, qr/>\Q$name\E</,   "$csv: on its page");
+    like($text, qr/\Q$name\E</,   "$csv: on its page");
     like($text, qr/>\Q$last\E</, "$csv: its last row, too");
 }
 # --- a small course, which is made anew often ---

@@ -1,8 +1,9 @@
 # A CSV file of results/ as markdown: what all rows share in a line, the rest
 # as a table, and the times as a plot of dots.
 #
-#     awk -f tools/csv_page.awk -v level='##' results/nvidia_h200.csv
+#     awk -f tools/csv_page.awk -v level='###' results/nvidia_h200.csv
 #
+# level is that of its heading; empty for none.
 # Fields hold no commas. A time is the first of the columns min_ms, median_ms
 # and ms; a file without one has no plot.
 
@@ -45,7 +46,7 @@ function print_head(    c, title, shared) {
     title = FILENAME
     sub(/.*\//, "", title)
     if (name[1] == "gpu" && !(1 in varies) && level == "###") title = field[1, 1]
-    print level " " title "\n"
+    if (level != "") print level " " title "\n"
     for (c = 1; c <= columns; c++)
         if (!(c in varies) && field[1, c] != "" && rows > 1)
             shared = shared (shared == "" ? "" : ", ") \

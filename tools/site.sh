@@ -22,6 +22,7 @@ fail() { printf '%s\n' "make docs: $*" >&2; exit 2; }
 # A file or a folder as a page: its text as code, its tables as tables.
 show() {
     printf '# %s\n\n' "$1"
+    # Which pages lead here.
     from=$(grep -lFx -- "$1" "$work"/links/* | while read -r page; do
             page=$(printf '%s' "${page##*/}" | tr % /)
             printf '; [%s](/%s)' "$(title_of "$page")" "$page"
@@ -30,13 +31,16 @@ show() {
     if [ -d "$1" ]; then
         for file in "$1"/*; do
             case $file in
-            *.csv) awk -f tools/csv_page.awk -v level='##' "$file" ;;
+            *.csv) printf '## %s\n\n[%s](/%s)\n\n' "${file##*/}" "$table" "$file" ;;
             *.md) ;;
             *) printf '## %s\n\n' "${file##*/}"; fence "$file" ;;
             esac
         done
     else
-        fence "$1"
+        case $1 in
+        *.csv) awk -f tools/csv_page.awk -v level='' "$1" ;;
+        *) fence "$1" ;;
+        esac
     fi
 }
 fence() {
@@ -73,7 +77,7 @@ page() {
         lang=en url=$1.html
         [ ! -d "$1" ] || url=$1/index.html ;;
     esac
-    used=$(string back "$lang")
+    used=$(string back "$lang") table=$(string as_table "$lang")
     source=$1
     [ ! -d "$1" ] || source=results/README.md # it says what the folder holds
     if [ -n "${EDIT:-}" ]; then
@@ -174,14 +178,19 @@ all() {
         tools/csv_page.awk $(echo "$style"/strings.*.yaml)"
 
     cut -f 2,3 "$work/pages" | stale | render
+    render_linked # what the pages link to
+    render_linked # what folders link to
+    copy_rest
+    find "$site" -name '*.html' | wc -l |
+        awk -v site="$site" '{ print site "/index.html: " $1 " pages" }'
+}
+
+render_linked() {
     cat "$work"/links/* | sort -u > "$work/linked"
     grep -v '^image ' "$work/linked" | while read -r file; do
         if [ -d "$file" ]; then out=$file/index.html; else out=$file.html; fi
         printf '%s\t%s\n' "$file" "$out"
     done | stale | render
-    copy_rest
-    find "$site" -name '*.html' | wc -l |
-        awk -v site="$site" '{ print site "/index.html: " $1 " pages" }'
 }
 
 copy_rest() { # images, style, scripts, the index of the search

@@ -80,10 +80,10 @@ local function is_directory(path)
 end
 
 -- Where in the site the contents of a file or folder are. A folder of results
--- is one page, with a heading for each file.
+-- is one page, with a heading for each file; a CSV has a page of its own.
 local function address_of_file(path)
     local folder, name = path:match('^(results/.+)/([^/]+)$')
-    if folder and not is_directory(path) then
+    if folder and not name:match('%.csv$') and not is_directory(path) then
         links[folder] = true
         return to(folder .. '/index.html#' ..
             name:lower():gsub('[^%w_-]', ''))
