@@ -37,8 +37,9 @@
  *   2 halves   sm_60 on: one RED at a multiple of 4 bytes, else two.
  *   8 halves   sm_90 and CUDA 12.1 on: one RED at a multiple of 16 bytes.
  *              Else, sm_60 on: four at a multiple of 4 bytes, or five.
- *   Below sm_70 the loop for a half that is alone in its 4 bytes swaps all of
- *   them: it writes the other half, outside of the array, back as it was.
+ *   A half that is left alone at an end of the array takes the loop. That one
+ *   swaps all of its 4 bytes, on every architecture: it writes the other half,
+ *   outside of the array, back as it was.
  *
  * No function returns the old value: not to ask for it is what makes RED the
  * cheaper instruction. Where you need it, call atomicAdd().
@@ -138,7 +139,8 @@ half_atomics_loop32(void *word, unsigned pair, unsigned keep, int type)
 }
 
 #if HALF_ATOMICS_ARCH == 0 || HALF_ATOMICS_ARCH >= 700
-/* Adds to the 2 bytes at target, and reaches no others. */
+/* Adds to the 2 bytes at target by a compare-and-swap of 2 bytes, of which the
+ * compiler makes one of the 4 around them. */
 static __device__ __forceinline__ void
 half_atomics_loop16(void *target, unsigned value, int type)
 {

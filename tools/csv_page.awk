@@ -115,20 +115,20 @@ function print_plot(    r, ms, least, most, s, n, i, x, count, label, place, \
         if (!(s in place)) { place[s] = ++n; label[n] = s }
     }
     if (count < 2) return
-    width = 720
     left = 20
     for (i = 1; i <= n; i++)
         if (20 + 7.2 * length(label[i]) > left) left = 20 + 7.2 * length(label[i])
-    if (left > 420) left = 420
+    width = left + 320
     is_log = most > 20 * least
     low = is_log ? int(log10(least) + 100) - 100 : 0
     high = is_log ? -int(-log10(most) + 100) + 100 : most * 1.05
     bottom = 20 + 26 * n
     printf "<div class=\"table plot\" role=\"region\" tabindex=\"0\" " \
-        "aria-label=\"Plot of %s\">\n<svg viewBox=\"0 0 %d %d\" width=\"%d\" " \
+        "aria-label=\"Plot of %s\">\n<svg%s viewBox=\"0 0 %d %d\" width=\"%d\" " \
         "height=\"%d\" role=\"img\" aria-label=\"Times in ms by %s, from %s " \
-        "to %s; the table below has them\">\n", escape(FILENAME), width, \
-        bottom + 44, width, bottom + 44, is_log ? "row, on a logarithmic scale" \
+        "to %s; the table below has them\">\n", escape(FILENAME), \
+        (width > 500 ? " class=\"wide\"" : ""), width, bottom + 44, width, \
+        bottom + 44, is_log ? "row, on a logarithmic scale" \
         : "row", least, most
     step = is_log ? 1 : nice(high)
     for (x = low; x <= high; x += step) {

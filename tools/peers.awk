@@ -84,11 +84,14 @@ function print_row(key,    part) {
 # --- one work ---
 
 function collect() {
-    if (!(setting in seen)) settings[++n_settings] = setting
+    if (!(setting in seen)) {
+        settings[++n_settings] = setting
+        first[setting] = side
+    }
     if (!(side in seen)) sides[++n_sides] = side
     seen[setting] = seen[side] = 1
     cell[setting, side] = sprintf("%.4g", ms)
-    if ($at["ratio_least"] != $at["ratio_most"])
+    if (side != first[setting])
         cell[setting, side] = cell[setting, side] " (" show($at["ratio"]) ", " \
             show($at["ratio_least"]) "–" show($at["ratio_most"]) ")"
 }

@@ -107,8 +107,8 @@ if (name eq "storm_ratio") {
         set arrow from equal, 1 to first equal, graph 0 nohead lw 1.5 dt (4,4) \
             lc black
         set label "" at equal, 1 point pt 6 ps 1.6 lw 2.5 lc black
-        set label sprintf("equal at n = %.1f × 10^{%d} = 2^{%.1f}", \
-            equal / 10**power, power, log(equal) / log(2)) \
+        set label sprintf("equal at n = %.1f × 10^{%d}", \
+            equal / 10**power, power) \
             at equal, 0.15 right offset -0.7,0.2
     }
     plot for [i = 1:7] data index series[i] using 1:2 with linespoints \

@@ -393,7 +393,6 @@ CPU_DEFINE_SHUFFLE(double, double)
  * after. */
 void cpu_fence(void);
 #define __threadfence() cpu_fence()
-#define __threadfence_block() cpu_fence()
 
 #define __ldg(p) (*(p))
 
@@ -436,11 +435,6 @@ static inline int __ffs(int v)
 static inline int __popc(unsigned v)
 {
     return __builtin_popcount(v);
-}
-
-static inline int __popcll(unsigned long long v)
-{
-    return __builtin_popcountll(v);
 }
 
 static inline int __clz(int v)

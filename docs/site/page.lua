@@ -314,16 +314,24 @@ local function shorten(text)
     return table.concat(out, ' ')
 end
 
--- The words of each section, without code; `blocks` are as they were read.
+-- The words of each section, without code but with messages that a page shows
+-- as text; `blocks` are as they were read.
 local function index(blocks)
     local sections = {}
-    for _, block in ipairs(blocks) do
+    for i, block in ipairs(blocks) do
+        local before = blocks[i - 1]
         if block.t == 'Header' then
             table.insert(sections, {
                 id = block.level > 1 and block.identifier or '',
                 title = pandoc.utils.stringify(block), text = {},
             })
-        elseif block.t ~= 'CodeBlock' and block.t ~= 'RawBlock' and
+        elseif block.t == 'CodeBlock' then
+            local quotes = before and before.t == 'RawBlock' and
+                before.text:match('quote')
+            if block.classes[1] == 'text' and not quotes and #sections > 0 then
+                table.insert(sections[#sections].text, block.text)
+            end
+        elseif block.t ~= 'RawBlock' and
             #sections > 0 then
             local text = pandoc.utils.stringify(pandoc.walk_block(block, {
                 RawInline = function() return pandoc.Str('') end,
@@ -473,7 +481,9 @@ function Pandoc(doc)
     put('turn_bottom', turns(list, 'bottom'))
     put('translations', translations())
     put('contents_list', contents_list())
-    put('edit_url', escape(pandoc.utils.stringify(meta.edit_at)))
+    local edit = pandoc.utils.stringify(meta.edit_at)
+    put('edit_url', escape(edit))
+    meta.edit_here = not edit:match('^%a+:')
     if #explorers > 0 then
         meta.explorers = explorers
         for _, name in ipairs(explorers) do

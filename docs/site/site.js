@@ -119,7 +119,9 @@
         }
     }
 
-    function excerpt(text, terms) {
+    /* From the first 60 words, which are kept as they stand in the page. */
+    function excerpt(words, terms) {
+        var text = words.split(" ").slice(0, 60).join(" ");
         var places = terms.map(function (term) {
             return text.toLowerCase().indexOf(term);
         }).filter(function (place) { return place >= 0; });
@@ -215,9 +217,14 @@
     input.addEventListener("keydown", function (event) {
         if (event.key === "ArrowDown") choose(1);
         else if (event.key === "ArrowUp") choose(-1);
-        else if (event.key === "Escape") { input.value = ""; close(); input.blur(); }
         else return;
         event.preventDefault();
+    });
+    input.form.addEventListener("keydown", function (event) {
+        if (event.key !== "Escape") return;
+        input.value = "";
+        close();
+        document.activeElement.blur();
     });
     input.form.addEventListener("submit", function (event) {
         var options = found.querySelectorAll("a");
@@ -228,6 +235,10 @@
     found.addEventListener("click", close);
     document.addEventListener("click", function (event) {
         if (!input.form.contains(event.target)) close();
+    });
+    input.form.addEventListener("focusout", function (event) {
+        if (event.relatedTarget && !input.form.contains(event.relatedTarget))
+            close();
     });
     document.addEventListener("keydown", function (event) {
         var at = event.target;

@@ -1,9 +1,9 @@
 /* Lesson 9, v8_atomics: which atomics are there, do they do what they should,
  * and which of them are one instruction?
  *
- * Answer: nine functions on six types, 26 pairs in all. In global memory all
- * but one are a single instruction. In shared memory seven are loops, among
- * them each add to a float, a double or a 64-bit integer.
+ * Answer: the guide's nine functions on six types are 26 pairs. In global
+ * memory all but one are a single instruction. In shared memory seven are
+ * loops, among them each add to a float, a double or a 64-bit integer.
  *
  * Build it alone:  nvcc -arch=native -Icommon -o lesson9 \
  *                      lessons/v8_atomics/v8_atomics.cu
@@ -219,7 +219,9 @@ static u64 defined(int op, int type, u64 old, u64 v, u64 c)
 
 /* Whether there is an order in which `count` calls, one after the other, take a
  * cell from `start` to `end` and return just these old values. A call that left
- * the cell as it was comes first among those that saw the same value. */
+ * the cell as it was comes first among those that saw the same value. The
+ * search is greedy: enough where all calls that see a value lead to the same
+ * next one, or to a place of their own, as with set_crowd()'s arguments. */
 static int has_an_order(int op, int type, u64 start, const u64 *value,
                         const u64 *compare, const u64 *old, int count, u64 end)
 {

@@ -197,12 +197,13 @@ function drawLine(f, bits, addend, width) {
   for (const k of [0, 1, -1, 2, -2, 3].map(i => one.low + i)) {
     const v = fp.atRank(f, k), line = k % 2 ? 138 : 122;
     const s = Math.abs(k) === f.infinity ? 'inf' : text(v, 9);
-    const reach = s.length * 3.4 + 4;
+    const isBold = k === fp.rank(f, one.result);
+    const reach = s.length * (isBold ? 4 : 3.4) + 4;
     if (Math.abs(k) > f.infinity || x(v) < reach || x(v) > width - reach ||
         placed.some(p => p[0] === line && Math.abs(p[1] - x(v)) < p[2] + reach))
       continue;
     placed.push([line, x(v), reach]);
-    inside += svgText(x(v), line, s, k === fp.rank(f, one.result) ? 'b' : 'm');
+    inside += svgText(x(v), line, s, isBold ? 'b' : 'm');
   }
   const from = Math.max(0, Math.min(width, x(sum))), to = x(one.exact);
   const rounded = x(fp.atRank(f, fp.rank(f, one.result)));

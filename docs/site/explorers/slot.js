@@ -181,12 +181,19 @@ page.explorer('slot', html, (part, on) => {
     });
   on('value', 'input', () => {
     const s = part('value').value.replace('−', '-').replace(',', '.');
-    const isBad = s.trim() === '' || isNaN(Number(s));
+    const words = {nan: NaN, inf: Infinity, '-inf': -Infinity};
+    const x = words[s.trim().toLowerCase()] ?? Number(s);
+    const isBad = s.trim() === '' || isNaN(x) && !/^nan$/i.test(s.trim());
     part('value').setAttribute('aria-invalid', String(isBad));
-    o.value = isBad ? o.value : fp.fromNumber(half, Number(s));
+    o.value = isBad ? o.value : fp.fromNumber(half, x);
     show();
+    const value = fp.toNumber(half, o.value);
     if (isBad)
-      part('result').textContent = 'Value: type a number, such as 0.5.';
+      part('result').textContent = 'Value: type a number, such as 0.5. ' +
+        'Until then the last one is shown.';
+    else if (value !== x && !isNaN(x))
+      part('result').textContent = `As a half, ${s.trim()} is ${
+        fp.text(value)}. ` + part('result').textContent;
   });
   on('show', 'click', () => {
     [, o.base, o.length, o.index] = variants[o.variant];
