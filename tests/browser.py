@@ -158,6 +158,9 @@ LAYOUT = """() => {
     for (const image of document.querySelectorAll("article img"))
         if (!image.alt || !image.width || !image.height ||
             image.naturalWidth === 0) faults.push(`image ${image.src}`);
+    for (const link of document.querySelectorAll("a[href]:not([aria-hidden])"))
+        if (!(link.textContent + (link.ariaLabel || "")).trim())
+            faults.push(`a link without a text: ${link.href}`);
     for (const table of document.querySelectorAll("article table"))
         if (!table.closest(".table, .explorer"))
             faults.push("a table that cannot scroll");
@@ -459,6 +462,8 @@ def test_faults(browser):
     is_found("a second h1", at("h1", "<h1>x</h1>"), "h1")
     is_found("an image without a size", at(
         "image", '<img src="icon.svg" alt="x" width="0">'), "image")
+    is_found("a link without a text", at("link", '<a href="#text"></a>'),
+             "without a text")
     is_found("a table that cannot scroll", at(
         "table", "<table><tr><td>x</td></tr></table>"), "table")
     is_found("a shift", at("shift", """<script>setTimeout(() =>

@@ -24,9 +24,9 @@ show() {
     printf '# %s\n\n' "$1"
     # Which pages lead here.
     from=$(grep -lFx -- "$1" "$work"/links/* | while read -r page; do
-            page=$(printf '%s' "${page##*/}" | tr % /)
-            printf '; [%s](/%s)' "$(title_of "$page")" "$page"
-        done)
+        page=$(printf '%s' "${page##*/}" | tr % /)
+        printf '; [%s](/%s)' "$(title_of "$page")" "$page"
+    done)
     [ -z "$from" ] || printf '%s: %s\n\n' "$used" "${from#; }"
     if [ -d "$1" ]; then
         for file in "$1"/*; do
@@ -54,7 +54,10 @@ fence() {
     cat "$1"
     printf '~~~~~~~~\n\n'
 }
-title_of() { awk -F "$tab" -v s="$1" '$2 == s { print $5 }' "$work/pages"; }
+title_of() { # a page's title, a file's name
+    awk -F "$tab" -v s="$1" '$2 == s { title = $5 }
+        END { print title == "" ? s : title }' "$work/pages"
+}
 string() { sed -n "s/^$1: \"\(.*\)\"$/\1/p" "$style/strings.$2.yaml"; }
 
 markdown() { # markdown FILE: what pandoc reads
