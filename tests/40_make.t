@@ -201,6 +201,8 @@ for my $arguments (['ptx1', 'NVCC='], ['sass1', 'NVCC='],
 # Where there is no GPU to measure, nothing is built or written.
 for my $case (
     ['profile1', qr/^profile needs an NVIDIA GPU/],
+    (map { [$_, qr/^$_: needs an NVIDIA GPU$/] } qw(peers experiments
+        corrections)),
     ['bench',    qr/^bench measures a GPU.*make bench-cpu/],
 ) {
     my ($target, $pattern) = @$case;
