@@ -14,13 +14,6 @@
 #define CPU_ASAN 1
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__)
-#define CPU_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CPU_TSAN 1
-#endif
-#endif
 
 #ifdef CPU_ASAN
 #include <sanitizer/asan_interface.h>

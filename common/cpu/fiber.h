@@ -3,6 +3,15 @@
 #ifndef CPU_FIBER_H
 #define CPU_FIBER_H
 
+/* ThreadSanitizer has to be told what the emulation does. */
+#if defined(__SANITIZE_THREAD__)
+#define CPU_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CPU_TSAN 1
+#endif
+#endif
+
 struct cpu_fiber;
 
 /* A fiber that will call run(argument) when it is first switched to; run must

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "block.h"
+#include "fiber.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -519,14 +520,6 @@ void cpu_check_slowly(const void *p, size_t size)
     cpu_self.begin = shared ? cpu_shared_begin : a->begin;
     cpu_self.end = shared ? cpu_shared_end : a->end;
 }
-
-#if defined(__SANITIZE_THREAD__)
-#define CPU_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CPU_TSAN 1
-#endif
-#endif
 
 /* ThreadSanitizer knows no fences: there a word that all change stands in. */
 void cpu_fence(void)
