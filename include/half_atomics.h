@@ -74,7 +74,7 @@
 
 enum { HALF_ATOMICS_BF16 = 1, HALF_ATOMICS_MINUS_ZERO = 0x8000 };
 
-static __device__ __forceinline__ unsigned half_atomics_bits(half value)
+static __device__ __forceinline__ unsigned half_atomics_bits(__half value)
 {
     return __half_as_ushort(value);
 }
@@ -86,7 +86,7 @@ half_atomics_bits_bf16(__nv_bfloat16 value)
     return *(const unsigned short *)&value;
 }
 
-static __device__ __forceinline__ unsigned half_atomics_bits2(half2 pair)
+static __device__ __forceinline__ unsigned half_atomics_bits2(__half2 pair)
 {
     return half_atomics_bits(__low2half(pair)) |
            half_atomics_bits(__high2half(pair)) << 16;
@@ -211,7 +211,7 @@ half_atomics_alone32(void *target, unsigned value, int is_high, int type)
 }
 
 static __device__ __forceinline__ void
-half_atomics_alone(half *target, half value, int is_high)
+half_atomics_alone(__half *target, __half value, int is_high)
 {
 #if HALF_ATOMICS_ARCH > 0 && HALF_ATOMICS_ARCH < 700
     half_atomics_alone32(target, half_atomics_bits(value), is_high, 0);
@@ -265,9 +265,9 @@ static __device__ __forceinline__ unsigned half_atomics_padded(unsigned value,
 
 /* base[index] += value, if index < length. */
 static __device__ __forceinline__ void
-half_atomic_add(half *base, size_t index, size_t length, half value)
+half_atomic_add(__half *base, size_t index, size_t length, __half value)
 {
-    half *target = base + index;
+    __half *target = base + index;
     int is_high = half_atomics_is_high(target);
 
     if (index >= length)
@@ -301,9 +301,9 @@ static __device__ __forceinline__ void bf16_atomic_add(__nv_bfloat16 *base,
 
 /* base[index] += pair.x and base[index + 1] += pair.y, each if it is there. */
 static __device__ __forceinline__ void
-half_atomic_add2(half *base, size_t index, size_t length, half2 pair)
+half_atomic_add2(__half *base, size_t index, size_t length, __half2 pair)
 {
-    half *target = base + index;
+    __half *target = base + index;
 
     if (index >= length)
         return;
@@ -317,13 +317,15 @@ half_atomic_add2(half *base, size_t index, size_t length, half2 pair)
 
 /* base[index + k] += half k of the eight in pairs[4], each if it is there. Keep
  * pairs in a local array: once inlined, it is four registers. */
-static __device__ __forceinline__ void
-half_atomic_add8(half *base, size_t index, size_t length, const half2 *pairs)
+static __device__ __forceinline__ void half_atomic_add8(__half *base,
+                                                        size_t index,
+                                                        size_t length,
+                                                        const __half2 *pairs)
 {
     unsigned w[4] = {half_atomics_bits2(pairs[0]), half_atomics_bits2(pairs[1]),
                      half_atomics_bits2(pairs[2]),
                      half_atomics_bits2(pairs[3])};
-    half *target = base + index;
+    __half *target = base + index;
     int is_whole = index < length && length - index >= 8, left, k;
 
 #ifdef HALF_ATOMICS_V4

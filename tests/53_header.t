@@ -136,20 +136,21 @@ SKIP: {
 
 # --- nvcc ---
 
-# A kernel for each function.
+# A kernel for each function. Programs with a `half` of their own define
+# CUDA_NO_HALF.
 my $use = <<'END';
 #include "half_atomics.h"
-static __global__ void use_one(half *a, size_t n, size_t i, half v)
+static __global__ void use_one(__half *a, size_t n, size_t i, __half v)
 {
     half_atomic_add(a, i + threadIdx.x, n, v);
 }
-static __global__ void use_two(half *a, size_t n, size_t i, half2 v)
+static __global__ void use_two(__half *a, size_t n, size_t i, __half2 v)
 {
     half_atomic_add2(a, i + threadIdx.x, n, v);
 }
-static __global__ void use_eight(half *a, size_t n, size_t i, const half2 *v)
+static __global__ void use_eight(__half *a, size_t n, size_t i, const __half2 *v)
 {
-    half2 pairs[4] = {v[0], v[1], v[2], v[3]};
+    __half2 pairs[4] = {v[0], v[1], v[2], v[3]};
     half_atomic_add8(a, i + threadIdx.x, n, pairs);
 }
 static __global__ void use_bf16(__nv_bfloat16 *a, size_t n, size_t i,
@@ -185,7 +186,7 @@ SKIP: {
     my @strict = (@nvcc_strict, @more, '-Iinclude');
     my @results = run_jobs(
         [$nvcc, @strict, '-arch=sm_90', '-o', "$tmp/check90", $source],
-        map { [$nvcc, @strict, "-arch=sm_$_", '-cubin', '-o',
+        map { [$nvcc, @strict, '-DCUDA_NO_HALF', "-arch=sm_$_", '-cubin', '-o',
             "$tmp/use$_.cubin", "$tmp/use.cu"] } @archs);
     is(join('', map { "$_->[0]$_->[1]$_->[2]" } @results), '0' x @results,
         "compiles for sm_@archs without a warning");
