@@ -533,9 +533,8 @@ static int check_bits(long long n)
 {
     int any = count_sums(n, 0), one = count_sums(n, 1);
 
-    report("bits",
-           "results of 50 runs on these that differ: %d; in order: %d: %s", any,
-           one, one == 1 ? "ok" : "WRONG");
+    report("bits", "50 runs give %d different sums; in order, %d: %s", any, one,
+           one == 1 ? "ok" : "WRONG");
     return one == 1;
 }
 
