@@ -1,6 +1,7 @@
 /* include/half_atomics.h and what people write instead, for
  * tools/peers/header.py. All on the default stream; pointers are device
  * pointers. */
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -26,6 +27,21 @@ static __device__ void pattern_add(half *array, size_t index, size_t length,
         atomicAdd(target, value);
 }
 
+static __device__ void pattern_add_bf16(__nv_bfloat16 *array, size_t index,
+                                        size_t length, __nv_bfloat16 value)
+{
+    __nv_bfloat16 *target = array + index, zero = __float2bfloat16_rn(0.0f);
+    int is_low = (size_t)target % sizeof(__nv_bfloat162) == 0;
+
+    if (is_low && index < length - 1)
+        atomicAdd((__nv_bfloat162 *)target, __halves2bfloat162(value, zero));
+    else if (!is_low && index > 0)
+        atomicAdd((__nv_bfloat162 *)(target - 1),
+                  __halves2bfloat162(zero, value));
+    else
+        atomicAdd(target, value);
+}
+
 /* --- where a thread adds, and what: header.py knows the same --- */
 
 static __device__ unsigned place_of(unsigned i)
@@ -42,7 +58,7 @@ static __device__ half value_of(unsigned i, unsigned every)
     return __float2half_rn(i % every == 0 ? 1.0f : 0.0f);
 }
 
-/* Half k of the eight is k + 1 times as much. */
+/* Half k of two or eight is k + 1 times as much. */
 static __device__ half2 pair_of(half value, int k)
 {
     float one = __half2float(value);
@@ -74,6 +90,58 @@ static __global__ void add_pattern(struct cells c)
     pattern_add(c.base, place_of(i) & c.mask, c.length, value_of(i, c.every));
 }
 
+/* --- the same in bf16 --- */
+
+static __device__ __nv_bfloat16 bf16_of(unsigned i, unsigned every)
+{
+    return __float2bfloat16_rn(i % every == 0 ? 1.0f : 0.0f);
+}
+
+static __global__ void bf16_header(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    bf16_atomic_add((__nv_bfloat16 *)c.base, place_of(i) & c.mask, c.length,
+                    bf16_of(i, c.every));
+}
+
+static __global__ void bf16_pattern(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    pattern_add_bf16((__nv_bfloat16 *)c.base, place_of(i) & c.mask, c.length,
+                     bf16_of(i, c.every));
+}
+
+/* --- two neighbours: the mask is one of pairs --- */
+
+static __global__ void two_header(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    half_atomic_add2(c.base, (size_t)(place_of(i) & c.mask) * 2, c.length,
+                     pair_of(value_of(i, c.every), 0));
+}
+
+static __global__ void two_pattern(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    size_t first = (size_t)(place_of(i) & c.mask) * 2;
+    half2 pair = pair_of(value_of(i, c.every), 0);
+
+    pattern_add(c.base, first, c.length, __low2half(pair));
+    pattern_add(c.base, first + 1, c.length, __high2half(pair));
+}
+
+/* What to write by hand where the alignment is known. */
+static __global__ void two_half2(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    atomicAdd((half2 *)c.base + (place_of(i) & c.mask),
+              pair_of(value_of(i, c.every), 0));
+}
+
 /* --- eight neighbours: the mask is one of groups of eight --- */
 
 static __global__ void eight_header(struct cells c)
@@ -101,7 +169,7 @@ static __global__ void eight_pattern(struct cells c)
     }
 }
 
-/* What to write by hand where the alignment is known. */
+/* By hand, as above. */
 static __global__ void eight_half2(struct cells c)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -120,7 +188,8 @@ extern "C" void header_add(int kernel, void *base, size_t length, unsigned mask,
                            unsigned every, unsigned threads)
 {
     static void (*const kernels[])(struct cells) = {
-        add_header, add_pattern, eight_header, eight_pattern, eight_half2};
+        add_header,  add_pattern, bf16_header,  bf16_pattern,  two_header,
+        two_pattern, two_half2,   eight_header, eight_pattern, eight_half2};
     struct cells c = {(half *)base, length, mask, every};
 
     kernels[kernel]<<<threads / BLOCK_THREADS, BLOCK_THREADS>>>(c);
