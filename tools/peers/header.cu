@@ -52,19 +52,16 @@ static __device__ unsigned place_of(unsigned i)
     return i ^ i >> 13;
 }
 
-/* 1 for one thread of `every`, else 0: so that all sums are exact. */
-static __device__ half value_of(unsigned i, unsigned every)
+/* 1 or -1, and 0 where i is no multiple of `every`. */
+static __device__ float value_of(unsigned i, unsigned every)
 {
-    return __float2half_rn(i % every == 0 ? 1.0f : 0.0f);
+    return i % every != 0 ? 0.0f : place_of(i) >> 31 ? -1.0f : 1.0f;
 }
 
 /* Half k of two or eight is k + 1 times as much. */
-static __device__ half2 pair_of(half value, int k)
+static __device__ half2 pair_of(float value, int k)
 {
-    float one = __half2float(value);
-
-    return __halves2half2(__float2half_rn(one * (float)(k + 1)),
-                          __float2half_rn(one * (float)(k + 2)));
+    return __floats2half2_rn(value * (float)(k + 1), value * (float)(k + 2));
 }
 
 /* --- kernels: thread i adds to cell place_of(i) & mask --- */
@@ -80,29 +77,25 @@ static __global__ void add_header(struct cells c)
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
     half_atomic_add(c.base, place_of(i) & c.mask, c.length,
-                    value_of(i, c.every));
+                    __float2half_rn(value_of(i, c.every)));
 }
 
 static __global__ void add_pattern(struct cells c)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
-    pattern_add(c.base, place_of(i) & c.mask, c.length, value_of(i, c.every));
+    pattern_add(c.base, place_of(i) & c.mask, c.length,
+                __float2half_rn(value_of(i, c.every)));
 }
 
 /* --- the same in bf16 --- */
-
-static __device__ __nv_bfloat16 bf16_of(unsigned i, unsigned every)
-{
-    return __float2bfloat16_rn(i % every == 0 ? 1.0f : 0.0f);
-}
 
 static __global__ void bf16_header(struct cells c)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
     bf16_atomic_add((__nv_bfloat16 *)c.base, place_of(i) & c.mask, c.length,
-                    bf16_of(i, c.every));
+                    __float2bfloat16_rn(value_of(i, c.every)));
 }
 
 static __global__ void bf16_pattern(struct cells c)
@@ -110,7 +103,7 @@ static __global__ void bf16_pattern(struct cells c)
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
     pattern_add_bf16((__nv_bfloat16 *)c.base, place_of(i) & c.mask, c.length,
-                     bf16_of(i, c.every));
+                     __float2bfloat16_rn(value_of(i, c.every)));
 }
 
 /* --- two neighbours: the mask is one of pairs --- */
@@ -147,7 +140,7 @@ static __global__ void two_half2(struct cells c)
 static __global__ void eight_header(struct cells c)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    half v = value_of(i, c.every);
+    float v = value_of(i, c.every);
     half2 pairs[4] = {pair_of(v, 0), pair_of(v, 2), pair_of(v, 4),
                       pair_of(v, 6)};
 
@@ -159,7 +152,7 @@ static __global__ void eight_pattern(struct cells c)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     size_t first = (size_t)(place_of(i) & c.mask) * 8;
-    half v = value_of(i, c.every);
+    float v = value_of(i, c.every);
     int k;
 
     for (k = 0; k < 8; k += 2) {
@@ -174,7 +167,7 @@ static __global__ void eight_half2(struct cells c)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     half2 *first = (half2 *)(c.base + (size_t)(place_of(i) & c.mask) * 8);
-    half v = value_of(i, c.every);
+    float v = value_of(i, c.every);
     int k;
 
     for (k = 0; k < 4; k++)

@@ -14,6 +14,7 @@ which yields one dict for each comparison:
     setting  on what: "2^25"
     bytes    that the work has to move; 0 where that says nothing
     sides    [(name, run, reset, check), ...], ours first
+    rounds   if not 21
     skip     in place of sides: why it cannot run here
 
 A name has no comma. Pages can quote a row by names without spaces and "=".
@@ -21,14 +22,15 @@ run() enqueues the work on the default stream. reset(), or None, puts the output
 back and is not timed. check() raises an exception that says what is wrong after
 reset() and one run().
 
-Every side is checked first. Then come 21 rounds, and in each every side has one
-turn, first one side first, then the next. A ratio is the side's time over the
-first side's in the same round. A turn is one call between two CUDA events, or
-several where a call is shorter than 50 us and no side has a reset: the same
-number for all sides. A kernel that only waits goes before the first event, so
-that the host has issued all calls before the GPU begins: what is timed is the
-GPU's time, with the gaps that it needs between kernels. Nothing clears the
-caches: inputs that fit stay there, for all sides alike.
+Every side is checked first. Then come 21 rounds, or what the case says, and in
+each every side has one turn, first one side first, then the next. A ratio is
+the side's time over the first side's in the same round. A turn is one call
+between two CUDA events, or several where a call is shorter than 50 us and no
+side has a reset: the same number for all sides. A kernel that only waits goes
+before the first event, so that the host has issued all calls before the GPU
+begins: what is timed is the GPU's time, with the gaps that it needs between
+kernels. Nothing clears the caches: inputs that fit stay there, for all sides
+alike.
 
 Writes results/GPU/peers.csv and prints it as a table. With --only, the rows of
 other works stay as they are, if they are from this GPU and these versions.
@@ -137,7 +139,7 @@ def measure(torch, case):
         calls = math.ceil(SHORT_US / 1000 / max(min(warm), 1e-6))
         calls = min(max(calls, 1), MOST_CALLS)
     times = [[] for _ in sides]
-    for this_round in range(ROUNDS):
+    for this_round in range(case.get("rounds") or ROUNDS):
         for k in range(len(sides)):
             at = (this_round + k) % len(sides)
             times[at].append(turn_ms(torch, sides[at], calls))
