@@ -277,7 +277,7 @@ static __global__ void count_block_float',
         'atomicAdd(&counts[slot_of(v, bins)], (count64)(copy[v] & 1023));
 }
 
-static __global__ void count_block_float', 'a copy a block, many'],
+static __global__ void count_block_float', '(?:a copy a block, many|int, shared)'],
 );
 # On a GPU a race may go well.
 @mutants = grep { $_->[0] !~ /barrier/ } @mutants if !$cpu;
