@@ -5,10 +5,10 @@ by as many threads fewer. The adds are 1 and -1, as a hash of the thread has it;
 where they are more than 1,024 a cell, the others are 0, so that all sums are
 exact.
 
-The cells begin where an allocation does. How fast a small array is depends on
-where it lies, and not for all sides alike; so there are settings in which it
-moves: in each round it begins at another multiple of 512 bytes, the same for
-all sides.
+The cells begin where an allocation does. How fast an array of 2^10 to 2^19
+halves is depends on where it lies, and not for all sides alike; so there are
+settings in which it moves: in each round it begins at another multiple of 512
+bytes, the same for all sides.
 
 One cell has a neighbour in its array: what is compared is one request with
 another. Where it has none both are the compare-and-swap loop of lesson 1.
@@ -18,13 +18,13 @@ import random
 
 ADDS = 1 << 24
 # Cells are powers of 2; what comes after a name is a kernel of header.cu.
-CELLS = (0, 4, 8, 12, 16, 20, 24)
+CELLS = (0, 4, 8, 16, 20, 24)
 HALF = [("half_atomics_add", 0), ("pytorch_pattern", 1)]
 BF16 = [("half_atomics_bf16", 2), ("pytorch_pattern_bf16", 3)]
 TWO = [("half_atomics_add2", 4), ("pytorch_pattern_x2", 5), ("half2", 6)]
-TWO_CELLS = (1, 8, 12, 16, 20, 24)
+TWO_CELLS = (1, 8, 16, 20, 24)
 EIGHT = [("half_atomics_add8", 7), ("pytorch_pattern_x8", 8), ("half2_x4", 9)]
-EIGHT_CELLS = (3, 8, 12, 16, 20, 24)
+EIGHT_CELLS = (3, 8, 16, 20, 24)
 MOVING_CELLS = (12, 14, 16, 18, 20)
 MOVING_ROUNDS = 201
 MEMORY = 1 << 27                      # halves
