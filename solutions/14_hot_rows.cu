@@ -1,0 +1,136 @@
+/* Exercise 14, hot_rows: a scatter-add whose popular rows stop growing.
+ *
+ * Each thread adds one pair of halves to a row of a table, as the gradient of
+ * an embedding does. Rows that few threads want come out right. A row that
+ * thousands want stops at 2048, however fast the add is.
+ *
+ * Task: in each block, add up in float what goes to the same row, and send it
+ * to the table once.
+ * Constraint: one atomic add for a row that the block has, none for others.
+ * Untouched, it ends with: row 2, x is 2048, expected 3968
+ * Read: lessons/v6_scatter. */
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "exercise.h"
+
+enum { BLOCK = 128, BLOCKS = 31, MOST = BLOCK * BLOCKS, ROWS = 512 };
+enum { NONE = -1 }; /* padding: goes to no row */
+
+static __global__ void add_rows(half2 *table, const int *targets,
+                                const half2 *updates, int count)
+{
+    __shared__ int target[BLOCK];
+    __shared__ half2 update[BLOCK];
+    int i = (int)threadIdx.x, at = (int)blockIdx.x * BLOCK + i;
+
+    target[i] = at < count ? targets[at] : NONE;
+    update[i] = at < count ? updates[at] : __floats2half2_rn(0, 0);
+    __syncthreads();
+    /* TODO: who adds up what, and who adds it to the table? */
+    /* The first thread of the block with this row adds up for all of them. It
+     * has to look at every update, but the table sees one add. In float nothing
+     * that a block adds up gets lost; the one rounding comes at the end. */
+    float x = 0, y = 0;
+    int k;
+
+    if (target[i] == NONE)
+        return;
+    for (k = 0; k < i; k++)
+        if (target[k] == target[i])
+            return;
+    for (; k < BLOCK; k++)
+        if (target[k] == target[i]) {
+            x += __low2float(update[k]);
+            y += __high2float(update[k]);
+        }
+    atomicAdd(&table[target[i]], __floats2half2_rn(x, y));
+    /* END TODO */
+}
+
+static int targets[MOST];
+static float updates[MOST][2];
+
+/* What the table must hold; the sums below are exact in any order, but for the
+ * one rounding of each block's sum. */
+static void expect(uint16_t (*table)[2], int count)
+{
+    float sum[ROWS][2];
+    int block, i, k;
+
+    for (block = 0; block < count; block += BLOCK) {
+        memset(sum, 0, sizeof sum);
+        for (i = block; i < block + BLOCK && i < count; i++)
+            for (k = 0; k < 2 && targets[i] != NONE; k++)
+                sum[targets[i]][k] += updates[i][k];
+        for (i = 0; i < ROWS; i++)
+            for (k = 0; k < 2; k++)
+                table[i][k] =
+                    fp16_add(table[i][k], fp16_from_double((double)sum[i][k]));
+    }
+}
+
+static void check(int count, const char *what)
+{
+    static uint16_t table[ROWS + 2][2], expected[ROWS][2], halves[MOST][2];
+    half2 *d;
+    int *d_targets, i, k;
+
+    memset(table, 0, sizeof table);
+    memset(expected, 0, sizeof expected);
+    expect(expected, count);
+    for (i = 0; i < count; i++)
+        for (k = 0; k < 2; k++)
+            halves[i][k] = fp16_from_double((double)updates[i][k]);
+    CHECK(cudaMalloc((void **)&d, sizeof table + sizeof halves));
+    CHECK(cudaMalloc((void **)&d_targets, sizeof targets));
+    CHECK(cudaMemset(d, 0, sizeof table));
+    CHECK(cudaMemcpy(d + ROWS + 2, halves, sizeof halves,
+                     cudaMemcpyHostToDevice));
+    CHECK(
+        cudaMemcpy(d_targets, targets, sizeof targets, cudaMemcpyHostToDevice));
+    add_rows<<<(count + BLOCK - 1) / BLOCK, BLOCK>>>(d + 1, d_targets,
+                                                     d + ROWS + 2, count);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(table, d, sizeof table, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(d));
+    CHECK(cudaFree(d_targets));
+    for (i = 0; i < ROWS; i++)
+        for (k = 0; k < 2; k++)
+            require(table[i + 1][k] == expected[i][k], NULL,
+                    "%s: row %d, %c is %g, expected %g", what, i, "xy"[k],
+                    fp16_to_double(table[i + 1][k]),
+                    fp16_to_double(expected[i][k]));
+    for (k = 0; k < 2; k++)
+        require(table[0][k] == 0 && table[ROWS + 1][k] == 0, NULL,
+                "%s: something was added outside of the table", what);
+    require(1, what, "");
+}
+
+static void set(int i, int target, double x, double y)
+{
+    targets[i] = target;
+    updates[i][0] = (float)x;
+    updates[i][1] = (float)y;
+}
+
+int main(void)
+{
+    int i;
+
+    exercise_begin(14, "hot_rows");
+    for (i = 0; i < 300; i++)
+        set(i, 7 * i % ROWS, 1 + i, 0.25 * i);
+    check(300, "300 rows, one update each");
+    for (i = 0; i < MOST; i++)
+        set(i, 2, 1, 0.25);
+    check(MOST, "one row, 3968 updates");
+    for (i = 0; i < BLOCK; i++)
+        set(i, 2 + i % 2, i < 2 ? 2000 : 1 / 64.0,
+            i < BLOCK - 2 ? 1 / 64.0 : 2000);
+    check(BLOCK, "small updates beside a large one");
+    for (i = 0; i < 1000; i++)
+        set(i, (int)(exercise_random() % 6) - 1, 1 + i % 2, i % 3);
+    check(1000, "five rows and padding, in any order");
+    return exercise_end();
+}
