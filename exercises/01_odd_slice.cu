@@ -6,7 +6,7 @@
  *
  * Task: make it right for every first and count, wherever data itself starts.
  * Constraint: all elements but the first and the last still go in pairs.
- * Untouched, it ends with: misaligned address (error 716
+ * Untouched, it ends with: misaligned address
  * Read: lessons/v1_pack2, "What alignment does and does not do". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -6,7 +6,7 @@
  *
  * Task: make it right for every width, wherever the two arrays start.
  * Constraint: columns that share a slot of the table go as a pair.
- * Untouched, it ends with: misaligned address (error 716
+ * Untouched, it ends with: misaligned address
  * Read: lessons/v2_fastadd, "The three branches". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -217,7 +217,7 @@ SKIP: {
 
 # --- tools/experiments.awk ---
 
-my @questions = qw(lifetime lanes block carveout distance price);
+my @questions = qw(lifetime lanes block carveout distance price place);
 my @awks;
 for (['mawk'], ['gawk'], ['busybox', 'awk']) {
   SKIP: {
@@ -284,6 +284,9 @@ distance,4 bytes; 16 cells 32 apart,10,4000,0.002,0
 price,a,1,100,0.00031,100
 price,b,1,100,0.00051,200
 price,c,1,200,0.00082,300
+place,at byte 0,10,1000,2.5,3000000
+place,at byte 32,10,1000,2.25,4000000
+place,at byte 64,10,1000,3,3500000
 END_CSV
 my %by_hand = (
     lifetime => ['| 1000 | 2.5 | 0.50 | 1.2 | 0.25 |',
@@ -293,6 +296,8 @@ my %by_hand = (
     carveout => ["| the driver's choice | 6.0 | 2 million | 3.00 |\n"
         . '| 25% | 6.0 | 4 million | 1.50 |'],
     distance => ['| 32 bytes | 500.00 | 50 | 0.500 | 8.00 ns |'],
+    place    => ['| 3 | 2.2 | 3.0 | 3.0 million | 4.0 million |',
+        '| 3 | 2.3 | 3.0 | 3.0 million | 4.0 million |'],
     # ns = 2 tries + 1.1 n, exactly.
     price    => ['| 3 | 2.55 | 3.10 | 2.00 | 1.10 |'],
 );

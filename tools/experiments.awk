@@ -31,6 +31,9 @@ BEGIN {
         print "| rows | ns a try, least | most | ns a try, by regression |" \
               " ns an add besides |"
         print "|---|---|---|---|---|"
+    } else if (question == "place") {
+        print "| places | ms, least | most | tries, least | most |"
+        print "|---|---|---|---|---|"
     } else {
         print "experiments.awk: there is no table " table > "/dev/stderr"
         failed = 1
@@ -85,6 +88,18 @@ question == "distance" && /,4 bytes/ {
     printf "%s | %.3f | %.2f ns |\n", left, ms * 1e6 / n, ms * 1e6 * 16 / n
 }
 
+question == "place" {
+    rows++
+    if (rows == 1 || ms < least_ms)
+        least_ms = ms
+    if (ms > most_ms)
+        most_ms = ms
+    if (rows == 1 || tries < least)
+        least = tries
+    if (tries > most)
+        most = tries
+}
+
 # Least squares of ns on tries and n, without a constant.
 question == "price" {
     rows++
@@ -108,6 +123,9 @@ END {
         print "experiments.awk: no rows for " question > "/dev/stderr"
         exit 1
     }
+    if (question == "place")
+        printf "| %d | %.1f | %.1f | %.1f million | %.1f million |\n", rows,
+               least_ms, most_ms, least / 1e6, most / 1e6
     if (question == "price") {
         determinant = tt * nn - tn * tn
         printf "| %d | %.2f | %.2f | %.2f | %.2f |\n", rows, least, most,

@@ -71,11 +71,16 @@ struct trial {
     char setting[48];
     unsigned count, apart, lanes, n;
     int alternate, pairs;
+    size_t place;    /* of the first cell, in bytes */
     unsigned blocks; /* of the grid; 0: a thread for each add */
     int block_threads;
     int blocks_each; /* on a multiprocessor; 0: all that fit */
     int carveout;    /* percent; -1: the driver's choice */
 };
+
+/* No power of two, so that places differ in all bits of the address; and more
+ * than the 16 cells of ask_distance(). */
+enum { PLACES = 64, PLACE_BYTES = (4 << 20) + 37 * 4096 + 32 };
 
 static char *d_cells;
 static unsigned long long *d_tries;
@@ -111,6 +116,7 @@ static float run(const struct trial *t, size_t shared, int by_cas)
         t->blocks ? t->blocks : (threads + block_threads - 1) / block_threads;
     half even = __float2half_rn(t->alternate ? 1.0f : 0.00999451f);
     half odd = __float2half_rn(t->alternate ? -1.0f : 0.00999451f);
+    char *cells = d_cells + t->place;
     cudaEvent_t begin, end;
     float ms;
 
@@ -120,10 +126,10 @@ static float run(const struct trial *t, size_t shared, int by_cas)
     CHECK(cudaEventCreate(&end));
     CHECK(cudaEventRecord(begin, 0));
     if (t->pairs)
-        add_pairs<<<blocks, block_threads>>>(d_cells, t->count, t->apart, even,
+        add_pairs<<<blocks, block_threads>>>(cells, t->count, t->apart, even,
                                              t->n);
     else
-        add<<<blocks, block_threads, shared>>>(d_cells, t->count, t->apart,
+        add<<<blocks, block_threads, shared>>>(cells, t->count, t->apart,
                                                t->lanes, even, odd, t->n,
                                                by_cas, by_cas ? d_tries : NULL);
     CHECK(cudaGetLastError());
@@ -161,7 +167,7 @@ static void measure(const struct trial *t)
 
 /* --- the questions --- */
 
-static const struct trial plain = {"", "", 1, 4,   32, 1 << 20,
+static const struct trial plain = {"", "", 1, 4,   32, 1 << 20, 0,
                                    0,  0,  0, 256, 0,  -1};
 
 /* Do threads that stay and add again make another storm than as many that come
@@ -205,6 +211,21 @@ static void ask_distance(void)
         t.n = 1 << 24;
         snprintf(t.setting, sizeof t.setting, "4 bytes; 16 cells %u apart",
                  apart[k]);
+        measure(&t);
+    }
+}
+
+/* Is the storm another one where the cell lies elsewhere? */
+static void ask_place(void)
+{
+    struct trial t = plain;
+    size_t i;
+
+    t.question = "place";
+    t.n = 1 << 16;
+    for (i = 0; i < PLACES; i++) {
+        t.place = i * PLACE_BYTES;
+        snprintf(t.setting, sizeof t.setting, "at byte %zu", t.place);
         measure(&t);
     }
 }
@@ -285,7 +306,7 @@ int main(int argc, char **argv)
         &shared_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
     CHECK(cudaDeviceGetAttribute(&reserved_bytes,
                                  cudaDevAttrReservedSharedMemoryPerBlock, 0));
-    cells_bytes = 16 * 4096;
+    cells_bytes = PLACES * PLACE_BYTES;
     CHECK(cudaMalloc((void **)&d_cells, cells_bytes));
     CHECK(cudaMalloc((void **)&d_tries, sizeof *d_tries));
     printf("question,setting,in_flight,n,ms,tries\n");
@@ -295,6 +316,7 @@ int main(int argc, char **argv)
     ask_lanes();
     ask_long_lived();
     ask_distance();
+    ask_place();
     CHECK(cudaFree(d_cells));
     CHECK(cudaFree(d_tries));
     return 0;
