@@ -2,9 +2,9 @@
  * asks for the old value. It needs no other file of this repository: copy it.
  *
  *   half_atomic_add(base, index, length, value)    base[index] += value
- *   bf16_atomic_add(base, index, length, value)    the same in bf16
  *   half_atomic_add2(base, index, length, pair)    two halves, a half2
  *   half_atomic_add8(base, index, length, pairs)   eight, four half2
+ *   bf16_atomic_add, bf16_atomic_add2, bf16_atomic_add8: the same in bf16
  *
  * A 2-byte add compiles to a compare-and-swap loop (sm_75 to sm_120 were looked
  * at). A pair has an instruction of its own. So a single half is added as a
@@ -17,8 +17,9 @@
  *   - base[0 ... length - 1] is the array: its true length, in elements.
  *   - While kernels add, others change the array by atomics only: an add to one
  *     half is one of -0 to the half beside it.
- *   Any index will do. What lies at `length` or beyond is not added and not
- *   touched: length 0 adds nothing, and the end of an array needs no care.
+ *   Any index will do. What lies before base (a negative index), at `length` or
+ *   beyond is not added and not touched: length 0 adds nothing, and the ends of
+ *   an array need no care.
  *
  * Promised
  *   - Atomic for each half by itself, with every other atomic on it. Two or
@@ -33,10 +34,10 @@
  * What is executed
  *   half       sm_60 on: one RED if the other half of its 4 bytes is in the
  *              array. Else: a compare-and-swap loop.
- *   bf16       the same from sm_90 on. Below: a loop.
  *   2 halves   sm_60 on: one RED at a multiple of 4 bytes, else two.
  *   8 halves   sm_90 and CUDA 12.1 on: one RED at a multiple of 16 bytes.
  *              Else, sm_60 on: four at a multiple of 4 bytes, or five.
+ *   bf16       the same from sm_90 on. Below, each RED is a loop.
  *   A half that is left alone at an end of the array takes the loop. That one
  *   swaps all of its 4 bytes, on every architecture: it writes the other half,
  *   outside of the array, back as it was.
@@ -44,14 +45,19 @@
  * No function returns the old value: not to ask for it is what makes RED the
  * cheaper instruction. Where you need it, call atomicAdd().
  *
- * For CUDA C++ (11.8 to 13), and for C11 where something compiles kernels as
- * C, as this repository's CPU emulation does. */
+ * For CUDA C++ (11.8 to 13), NVRTC too, and for C11 where something compiles
+ * kernels as C, as this repository's CPU emulation does. Where a C++ compiler
+ * for the host alone includes this file, it declares nothing. */
 #ifndef HALF_ATOMICS_H
 #define HALF_ATOMICS_H
 
+#if defined __CUDACC__ || !defined __cplusplus
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#ifndef __CUDACC_RTC__ /* which has size_t, and no headers */
 #include <stddef.h>
+#endif
 
 /* The architecture whose instructions may be used; 0: none is known, which is
  * so where the host is compiled for. Set it to try an older one's path. */
@@ -72,24 +78,31 @@
 
 /* ---- bits ---- */
 
-enum { HALF_ATOMICS_BF16 = 1, HALF_ATOMICS_MINUS_ZERO = 0x8000 };
+/* The two types, which have the same -0. */
+enum { HALF_ATOMICS_HALF, HALF_ATOMICS_BF16, HALF_ATOMICS_MINUS_ZERO = 0x8000 };
 
 static __device__ __forceinline__ unsigned half_atomics_bits(__half value)
 {
     return __half_as_ushort(value);
 }
 
-/* __bfloat16_as_ushort() begins at sm_80 in CUDA 11.8. */
+static __device__ __forceinline__ unsigned half_atomics_bits2(__half2 pair)
+{
+    return half_atomics_bits(__low2half(pair)) |
+           half_atomics_bits(__high2half(pair)) << 16;
+}
+
+/* In CUDA 11.8 the functions for this begin at sm_80. */
 static __device__ __forceinline__ unsigned
 half_atomics_bits_bf16(__nv_bfloat16 value)
 {
     return *(const unsigned short *)&value;
 }
 
-static __device__ __forceinline__ unsigned half_atomics_bits2(__half2 pair)
+static __device__ __forceinline__ unsigned
+half_atomics_bits2_bf16(__nv_bfloat162 pair)
 {
-    return half_atomics_bits(__low2half(pair)) |
-           half_atomics_bits(__high2half(pair)) << 16;
+    return *(const unsigned *)&pair;
 }
 
 /* ---- loops ---- */
@@ -156,90 +169,82 @@ half_atomics_loop16(void *target, unsigned value, int type)
 
 /* ---- one request ---- */
 
-/* Two halves, the low one at a multiple of 4 bytes. */
-static __device__ __forceinline__ void half_atomics_pair(void *word,
-                                                         unsigned pair)
-{
-#if HALF_ATOMICS_ARCH >= 600
-    asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0;"
-                 "  red.global.add.noftz.f16x2 [at], %1; }"
-                 :
-                 : "l"(word), "r"(pair)
-                 : "memory");
-#else
-    half_atomics_loop32(word, pair, 0, 0);
-#endif
-}
-
-static __device__ __forceinline__ void half_atomics_pair_bf16(void *word,
-                                                              unsigned pair)
+/* Two at a multiple of 4 bytes. */
+static __device__ __forceinline__ void
+half_atomics_pair(void *word, unsigned pair, int type)
 {
 #if HALF_ATOMICS_ARCH >= 900
-    asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0;"
-                 "  red.global.add.noftz.bf16x2 [at], %1; }"
-                 :
-                 : "l"(word), "r"(pair)
-                 : "memory");
-#else
-    half_atomics_loop32(word, pair, 0, HALF_ATOMICS_BF16);
+    if (type == HALF_ATOMICS_BF16) {
+        asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0;"
+                     "  red.global.add.noftz.bf16x2 [at], %1; }"
+                     :
+                     : "l"(word), "r"(pair)
+                     : "memory");
+        return;
+    }
 #endif
+#if HALF_ATOMICS_ARCH >= 600
+    if (type == HALF_ATOMICS_HALF) {
+        asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0;"
+                     "  red.global.add.noftz.f16x2 [at], %1; }"
+                     :
+                     : "l"(word), "r"(pair)
+                     : "memory");
+        return;
+    }
+#endif
+    half_atomics_loop32(word, pair, 0, type);
 }
 
 #ifdef HALF_ATOMICS_V4
-/* Eight halves at a multiple of 16 bytes. */
-static __device__ __forceinline__ void half_atomics_eight(void *target,
-                                                          const unsigned *w)
+/* Eight at a multiple of 16 bytes. */
+static __device__ __forceinline__ void
+half_atomics_eight(void *target, const unsigned *w, int type)
 {
-    asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0;"
-                 "  red.global.add.noftz.v4.f16x2 [at], {%1, %2, %3, %4}; }"
-                 :
-                 : "l"(target), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
-                 : "memory");
+    if (type == HALF_ATOMICS_BF16)
+        asm volatile(
+            "{ .reg .u64 at; cvta.to.global.u64 at, %0;"
+            "  red.global.add.noftz.v4.bf16x2 [at], {%1, %2, %3, %4}; }"
+            :
+            : "l"(target), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+            : "memory");
+    else
+        asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0;"
+                     "  red.global.add.noftz.v4.f16x2 [at], {%1, %2, %3, %4}; }"
+                     :
+                     : "l"(target), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                     : "memory");
 }
 #endif
 
-/* ---- one that is alone in its 4 bytes ---- */
-
-/* Below sm_70 there is nothing that swaps or adds 2 bytes: what else is in the
- * 4 bytes is kept. */
+/* One that is alone in its 4 bytes. Below sm_70 there is nothing that swaps or
+ * adds 2 bytes: what else is in the 4 bytes is kept. */
 static __device__ __forceinline__ void
-half_atomics_alone32(void *target, unsigned value, int is_high, int type)
+half_atomics_alone(void *target, unsigned value, int is_high, int type)
 {
+#if HALF_ATOMICS_ARCH > 0 && HALF_ATOMICS_ARCH < 700
     half_atomics_loop32((char *)target - 2 * is_high,
                         is_high ? value << 16 : value,
                         is_high ? 0xffffu : 0xffff0000u, type);
-}
-
-static __device__ __forceinline__ void
-half_atomics_alone(__half *target, __half value, int is_high)
-{
-#if HALF_ATOMICS_ARCH > 0 && HALF_ATOMICS_ARCH < 700
-    half_atomics_alone32(target, half_atomics_bits(value), is_high, 0);
 #else
     (void)is_high;
-    atomicAdd(target, value);
-#endif
-}
-
-static __device__ __forceinline__ void
-half_atomics_alone_bf16(__nv_bfloat16 *target, unsigned value, int is_high)
-{
+    if (type == HALF_ATOMICS_HALF) {
+        atomicAdd((__half *)target, __ushort_as_half((unsigned short)value));
+        return;
+    }
 #if HALF_ATOMICS_ARCH >= 900
-    (void)is_high;
     asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0;"
                  "  red.global.add.noftz.bf16 [at], %1; }"
                  :
                  : "l"(target), "h"((unsigned short)value)
                  : "memory");
-#elif HALF_ATOMICS_ARCH > 0 && HALF_ATOMICS_ARCH < 700
-    half_atomics_alone32(target, value, is_high, HALF_ATOMICS_BF16);
 #else
-    (void)is_high;
-    half_atomics_loop16(target, value, HALF_ATOMICS_BF16);
+    half_atomics_loop16(target, value, type);
+#endif
 #endif
 }
 
-/* ---- what to call ---- */
+/* ---- one, two and eight, given as bits ---- */
 
 /* The address decides which half of its 4 bytes the target is, not the index:
  * base itself may be either. */
@@ -263,56 +268,112 @@ static __device__ __forceinline__ unsigned half_atomics_padded(unsigned value,
                    : value | (unsigned)HALF_ATOMICS_MINUS_ZERO << 16;
 }
 
-/* base[index] += value, if index < length. */
 static __device__ __forceinline__ void
-half_atomic_add(__half *base, size_t index, size_t length, __half value)
+half_atomics_one(unsigned short *base, size_t index, size_t length,
+                 unsigned value, int type)
 {
-    __half *target = base + index;
+    unsigned short *target = base + index;
     int is_high = half_atomics_is_high(target);
 
     if (index >= length)
         return;
     if (half_atomics_has_other(is_high, index, length))
-        half_atomics_pair(
-            target - is_high,
-            half_atomics_padded(half_atomics_bits(value), is_high));
+        half_atomics_pair(target - is_high, half_atomics_padded(value, is_high),
+                          type);
     else
-        half_atomics_alone(target, value, is_high);
+        half_atomics_alone(target, value, is_high, type);
 }
 
-/* The same in bf16. */
+/* Whether two from index on are in the array, in 4 bytes of their own. */
+static __device__ __forceinline__ int
+half_atomics_is_pair(const unsigned short *base, size_t index, size_t length)
+{
+    return index < length && length - index >= 2 &&
+           !half_atomics_is_high(base + index);
+}
+
+static __device__ __forceinline__ void half_atomics_two(unsigned short *base,
+                                                        size_t index,
+                                                        size_t length,
+                                                        unsigned pair, int type)
+{
+    if (half_atomics_is_pair(base, index, length)) {
+        half_atomics_pair(base + index, pair, type);
+        return;
+    }
+    half_atomics_one(base, index, length, pair & 0xffff, type);
+    half_atomics_one(base, index + 1, length, pair >> 16, type);
+}
+
+static __device__ __forceinline__ void half_atomics_all(unsigned short *base,
+                                                        size_t index,
+                                                        size_t length,
+                                                        unsigned *w, int type)
+{
+    unsigned short *target = base + index;
+    int is_whole = index < length && length - index >= 8, left, k, step;
+
+#ifdef HALF_ATOMICS_V4
+    if (is_whole && ((size_t)target & 15) == 0) {
+        half_atomics_eight(target, w, type);
+        return;
+    }
+#endif
+    if (is_whole && !half_atomics_is_high(target)) {
+        for (k = 0; k < 4; k++)
+            half_atomics_pair(target + 2 * k, w[k], type);
+        return;
+    }
+    if (index >= length && index < (size_t)-7) /* nothing is there */
+        return;
+    /* Across the 4 bytes, or not all there: pairs where they fit, else one. */
+    for (left = 8; left > 0; left -= step) {
+        step = left >= 2 && half_atomics_is_pair(base, index, length) ? 2 : 1;
+        if (step == 2)
+            half_atomics_pair(base + index, w[0], type);
+        else
+            half_atomics_one(base, index, length, w[0] & 0xffff, type);
+        for (k = 0; k < 3; k++)
+            w[k] = step == 2 ? w[k + 1] : w[k] >> 16 | w[k + 1] << 16;
+        w[3] >>= 16;
+        index += (size_t)step;
+    }
+}
+
+/* ---- what to call ---- */
+
+/* base[index] += value, if index < length. */
+static __device__ __forceinline__ void
+half_atomic_add(__half *base, size_t index, size_t length, __half value)
+{
+    half_atomics_one((unsigned short *)base, index, length,
+                     half_atomics_bits(value), HALF_ATOMICS_HALF);
+}
+
 static __device__ __forceinline__ void bf16_atomic_add(__nv_bfloat16 *base,
                                                        size_t index,
                                                        size_t length,
                                                        __nv_bfloat16 value)
 {
-    __nv_bfloat16 *target = base + index;
-    int is_high = half_atomics_is_high(target);
-    unsigned bits = half_atomics_bits_bf16(value);
-
-    if (index >= length)
-        return;
-    if (half_atomics_has_other(is_high, index, length))
-        half_atomics_pair_bf16(target - is_high,
-                               half_atomics_padded(bits, is_high));
-    else
-        half_atomics_alone_bf16(target, bits, is_high);
+    half_atomics_one((unsigned short *)base, index, length,
+                     half_atomics_bits_bf16(value), HALF_ATOMICS_BF16);
 }
 
 /* base[index] += pair.x and base[index + 1] += pair.y, each if it is there. */
 static __device__ __forceinline__ void
 half_atomic_add2(__half *base, size_t index, size_t length, __half2 pair)
 {
-    __half *target = base + index;
+    half_atomics_two((unsigned short *)base, index, length,
+                     half_atomics_bits2(pair), HALF_ATOMICS_HALF);
+}
 
-    if (index >= length)
-        return;
-    if (!half_atomics_is_high(target) && length - index >= 2) {
-        half_atomics_pair(target, half_atomics_bits2(pair));
-        return;
-    }
-    half_atomic_add(base, index, length, __low2half(pair));
-    half_atomic_add(base, index + 1, length, __high2half(pair));
+static __device__ __forceinline__ void bf16_atomic_add2(__nv_bfloat16 *base,
+                                                        size_t index,
+                                                        size_t length,
+                                                        __nv_bfloat162 pair)
+{
+    half_atomics_two((unsigned short *)base, index, length,
+                     half_atomics_bits2_bf16(pair), HALF_ATOMICS_BF16);
 }
 
 /* base[index + k] += half k of the eight in pairs[4], each if it is there. Keep
@@ -325,37 +386,22 @@ static __device__ __forceinline__ void half_atomic_add8(__half *base,
     unsigned w[4] = {half_atomics_bits2(pairs[0]), half_atomics_bits2(pairs[1]),
                      half_atomics_bits2(pairs[2]),
                      half_atomics_bits2(pairs[3])};
-    __half *target = base + index;
-    int is_whole = index < length && length - index >= 8, left, k;
 
-#ifdef HALF_ATOMICS_V4
-    if (is_whole && ((size_t)target & 15) == 0) {
-        half_atomics_eight(target, w);
-        return;
-    }
-#endif
-    if (is_whole && !half_atomics_is_high(target)) {
-        for (k = 0; k < 4; k++)
-            half_atomics_pair(target + 2 * k, w[k]);
-        return;
-    }
-    /* Across the 4 bytes, or not all there: pairs where they fit, else one. */
-    for (left = 8; left > 0 && index < length;) {
-        int step = left >= 2 && index + 1 < length &&
-                           !half_atomics_is_high(base + index)
-                       ? 2
-                       : 1;
-        if (step == 2)
-            half_atomics_pair(base + index, w[0]);
-        else
-            half_atomic_add(base, index, length,
-                            __ushort_as_half((unsigned short)(w[0] & 0xffff)));
-        for (k = 0; k < 3; k++)
-            w[k] = step == 2 ? w[k + 1] : w[k] >> 16 | w[k + 1] << 16;
-        w[3] >>= 16;
-        index += (size_t)step;
-        left -= step;
-    }
+    half_atomics_all((unsigned short *)base, index, length, w,
+                     HALF_ATOMICS_HALF);
 }
 
+static __device__ __forceinline__ void
+bf16_atomic_add8(__nv_bfloat16 *base, size_t index, size_t length,
+                 const __nv_bfloat162 *pairs)
+{
+    unsigned w[4] = {
+        half_atomics_bits2_bf16(pairs[0]), half_atomics_bits2_bf16(pairs[1]),
+        half_atomics_bits2_bf16(pairs[2]), half_atomics_bits2_bf16(pairs[3])};
+
+    half_atomics_all((unsigned short *)base, index, length, w,
+                     HALF_ATOMICS_BF16);
+}
+
+#endif
 #endif

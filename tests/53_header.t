@@ -8,6 +8,7 @@ use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
+use Cwd qw(abs_path);
 use File::Basename qw(basename);
 use Test::More;
 
@@ -85,8 +86,8 @@ for my $cc (qw(gcc clang)) {
             @objects));
         is("$_->[0]$_->[2]", '0', "$cc: the check compiles, no warning")
             for @results;
-        is_right("$cc", 9, "$tmp/$cc");
-        is_right("$cc, $fallback", 8, "$tmp/$cc-500");
+        is_right("$cc", 11, "$tmp/$cc");
+        is_right("$cc, $fallback", 10, "$tmp/$cc-500");
     }
 }
 
@@ -94,23 +95,20 @@ for my $cc (qw(gcc clang)) {
 my @faults = (
     ['+0 beside the target', 'MINUS_ZERO = 0x8000', 'MINUS_ZERO = 0'],
     ['the parity of the index',
-        "half *target = base + index;\n    int is_high = "
-        . "half_atomics_is_high(target);",
-        "half *target = base + index;\n    int is_high = (int)(index & 1);"],
+        'int is_high = half_atomics_is_high(target);',
+        'int is_high = (int)(index & 1);'],
     ['one too many at the end', ': index + 1 < length', ': index < length'],
     ['one too many at the begin', 'is_high ? index > 0', 'is_high ? 1'],
-    ['no bounds', "if (index >= length)\n        return;\n"
-        . "    if (half_atomics_has_other(is_high, index, length))\n"
-        . "        half_atomics_pair(\n",
-        "if (half_atomics_has_other(is_high, index, length))\n"
-        . "        half_atomics_pair(\n"],
+    ['no bounds', "    if (index >= length)\n        return;\n", ''],
     ['a pair past the end', 'length - index >= 2', 'length - index >= 1'],
     ['eight past the end', 'length - index >= 8', 'length - index >= 7'],
-    ['eight in another order', 'half_atomics_pair(target + 2 * k, w[k])',
-        'half_atomics_pair(target + 2 * k, w[3 - k])'],
+    ['eight in another order', 'half_atomics_pair(target + 2 * k, w[k]',
+        'half_atomics_pair(target + 2 * k, w[3 - k]'],
+    ['eight that begin outside', 'if (index >= length && index < (size_t)-7)',
+        'if (index >= length)'],
     ['eight that do not move up', 'step == 2 ? w[k + 1]', 'step == 2 ? w[k]'],
-    ['bf16 as half', 'half_atomics_loop16(target, value, HALF_ATOMICS_BF16)',
-        'half_atomics_loop16(target, value, 0)'],
+    ['bf16 as half', 'half_atomics_loop16(target, value, type)',
+        'half_atomics_loop16(target, value, HALF_ATOMICS_HALF)'],
     ['the neighbour not kept', '(seen & keep) | (sum & ~keep)',
         '(sum & keep) | (sum & ~keep)', $fallback],
 );
@@ -153,17 +151,30 @@ static __global__ void use_eight(__half *a, size_t n, size_t i, const __half2 *v
     __half2 pairs[4] = {v[0], v[1], v[2], v[3]};
     half_atomic_add8(a, i + threadIdx.x, n, pairs);
 }
-static __global__ void use_bf16(__nv_bfloat16 *a, size_t n, size_t i,
-                                __nv_bfloat16 v)
+static __global__ void use_bf16_one(__nv_bfloat16 *a, size_t n, size_t i,
+                                    __nv_bfloat16 v)
 {
     bf16_atomic_add(a, i + threadIdx.x, n, v);
+}
+static __global__ void use_bf16_two(__nv_bfloat16 *a, size_t n, size_t i,
+                                    __nv_bfloat162 v)
+{
+    bf16_atomic_add2(a, i + threadIdx.x, n, v);
+}
+static __global__ void use_bf16_eight(__nv_bfloat16 *a, size_t n, size_t i,
+                                      const __nv_bfloat162 *v)
+{
+    __nv_bfloat162 pairs[4] = {v[0], v[1], v[2], v[3]};
+    bf16_atomic_add8(a, i + threadIdx.x, n, pairs);
 }
 int main(void)
 {
     use_one<<<1, 1>>>(0, 0, 0, __float2half_rn(0.0f));
     use_two<<<1, 1>>>(0, 0, 0, __float2half2_rn(0.0f));
     use_eight<<<1, 1>>>(0, 0, 0, 0);
-    use_bf16<<<1, 1>>>(0, 0, 0, __float2bfloat16_rn(0.0f));
+    use_bf16_one<<<1, 1>>>(0, 0, 0, __float2bfloat16_rn(0.0f));
+    use_bf16_two<<<1, 1>>>(0, 0, 0, __floats2bfloat162_rn(0.0f, 0.0f));
+    use_bf16_eight<<<1, 1>>>(0, 0, 0, 0);
     return 0;
 }
 END
@@ -201,10 +212,79 @@ SKIP: {
         is(native('use_one', $out),  $red,   "sm_$arch: half_atomic_add");
         is(native('use_two', $out), $red,   "sm_$arch: half_atomic_add2");
         is(native('use_eight', $out), $eight, "sm_$arch: half_atomic_add8");
-        is(native('use_bf16', $out), $arch >= 90 ? 'RED.E.ADD.BF16x2' : '',
-            "sm_$arch: bf16_atomic_add");
+        for (['_one', $red], ['_two', $red], ['_eight', $eight]) {
+            my ($which, $half) = @$_;
+            my $wanted = $arch < 90 ? '' : $half =~ s/\.F16/.BF16/gr;
+            is(native("use_bf16$which", $out), $wanted,
+                "sm_$arch: bf16_atomic_add$which");
+        }
         unlike($out, qr/\bATOM\w*\.E\.ADD|\bQSPC\b/,
             "sm_$arch: nothing asks for the old value, or for the space");
+    }
+}
+
+# --- the example of docs/half_atomics.md ---
+
+SKIP: {
+    skip_or_fail('there is no nvcc here') if !$nvcc;
+    my ($example) = slurp("$root/docs/half_atomics.md") =~
+        /^```c\n(\#include "half_atomics\.h"\n.*?)^```$/ms;
+    spew("$tmp/example.cu", $example // '');
+    like($example, qr/half_atomic_add8/, 'the page has an example');
+    my ($status, $out, $err) = run($nvcc, @nvcc_strict, '-Iinclude',
+        '-arch=sm_90', '-cubin', '-o', "$tmp/example.cubin",
+        "$tmp/example.cu");
+    is("$status$out$err", '0', 'and it compiles without a warning');
+}
+
+# --- C++ for the host alone, and NVRTC ---
+
+SKIP: {
+    skip_or_fail('there is no g++ here') if !which('g++');
+    spew("$tmp/host.cpp", "#include \"half_atomics.h\"\nint main() {}\n");
+    my ($status, $out, $err) = run('g++', '-Wall', '-Wextra', '-Werror',
+        '-Iinclude', '-fsyntax-only', "$tmp/host.cpp");
+    is("$status$out$err", '0', 'g++: a .cpp may include it');
+}
+
+# Compiles argv[2] for the architecture argv[1], with the options that follow.
+my $nvrtc = <<'END';
+#include <nvrtc.h>
+#include <stdio.h>
+static char source[100000], log_text[100000];
+int main(int argc, char **argv)
+{
+    FILE *file = fopen(argv[2], "r");
+    nvrtcProgram program;
+    nvrtcResult result;
+    size_t size;
+    if (!file || fread(source, 1, sizeof source - 1, file) == 0)
+        return 2;
+    nvrtcCreateProgram(&program, source, argv[2], 0, NULL, NULL);
+    argv[2] = argv[1];
+    result = nvrtcCompileProgram(program, argc - 2, (const char **)argv + 2);
+    nvrtcGetProgramLogSize(program, &size);
+    if (size < sizeof log_text)
+        nvrtcGetProgramLog(program, log_text);
+    printf("%s%s\n", log_text, nvrtcGetErrorString(result));
+    return result != NVRTC_SUCCESS;
+}
+END
+SKIP: {
+    my ($cuda) = ($nvcc ? abs_path($nvcc) : '') =~ m{(.*)/bin/nvcc\z};
+    skip_or_fail('there is no NVRTC here')
+        if !$cuda || !-e "$cuda/lib64/libnvrtc.so";
+    spew("$tmp/nvrtc.c", $nvrtc);
+    my ($status, $out, $err) = run('gcc', "-I$cuda/include", '-o',
+        "$tmp/nvrtc", "$tmp/nvrtc.c", "-L$cuda/lib64", '-lnvrtc',
+        "-Wl,-rpath,$cuda/lib64");
+    is("$status$err", '0', 'NVRTC: a program that compiles with it');
+    spew("$tmp/use_only.cu", $use =~ s/^int main.*//msr =~ s/^static //gmr);
+    for my $arch (@archs) {
+        ($status, $out, $err) = run("$tmp/nvrtc",
+            "--gpu-architecture=compute_$arch", "$tmp/use_only.cu",
+            "-I$cuda/include", "-I$root/include");
+        is("$status $out", "0 NVRTC_SUCCESS\n", "NVRTC: compute_$arch");
     }
 }
 
@@ -229,7 +309,7 @@ SKIP: {
     is(join('', map { "$_->[0]$_->[2]" } @results), '0' x @results,
         'the check compiles for this GPU');
     for my $i (0 .. $#paths) {
-        my $lines = $paths[$i] =~ /=[56]00/ ? 8 : 9;
+        my $lines = $paths[$i] =~ /=[56]00/ ? 10 : 11;
         is_right("GPU $paths[$i]", $lines, "$tmp/gpu$i");
     }
     for my $tool (qw(memcheck racecheck synccheck initcheck)) {

@@ -226,6 +226,17 @@ SKIP: {
         }
     }
 
+    # Only what has nothing native.
+    ($status, $out, $err) = half_cas('--only-loops', $object{v0_half});
+    is("$status$err", '1', '--only-loops, a loop: exit 1');
+    %table = table_of($out);
+    is(join(' ', sort keys %table),
+        join(' ', sort map { "dot_half sm_$_" } @archs), 'and it is listed');
+    ($status, $out, $err) = half_cas('--only-loops', $object{v2_fastadd});
+    is("$status$err", '0', '--only-loops, a loop beside a RED: exit 0');
+    like($out, qr/\A\d+ kernels: 0 with half adds in loops and nothing native\n\z/,
+        'and only counted');
+
     # One architecture, of an object and of a cubin.
     ($status, $out) = half_cas('--arch', 'sm_80', $object{v0_half});
     is("$status " . join(' ', $out =~ /^sm_\d+/mg), '1 sm_80',

@@ -16,23 +16,38 @@ enum { BLOCK_THREADS = 256 };
 
 /* --- a call of one of the header's functions --- */
 
-enum what { ADD, ADD2, ADD8, ADD_BF16, WHATS };
+enum what { ADD, ADD2, ADD8, BF16_ADD, BF16_ADD2, BF16_ADD8, WHATS };
 
-static const char *const names[WHATS] = {"half_atomic_add", "half_atomic_add2",
-                                         "half_atomic_add8", "bf16_atomic_add"};
-static const int widths[WHATS] = {1, 2, 8, 1};
+static const char *const names[WHATS] = {
+    "half_atomic_add", "half_atomic_add2", "half_atomic_add8",
+    "bf16_atomic_add", "bf16_atomic_add2", "bf16_atomic_add8"};
+static const int widths[WHATS] = {1, 2, 8, 1, 2, 8};
 
 /* The array starts at half `base` of all cells; the values are bits. */
 struct call {
     long long base;
     size_t index, length;
     int what;
-    unsigned short values[8];
+    __align__(4) unsigned short values[8];
 };
 
 static __device__ half2 pair_of(const unsigned short *bits)
 {
     return __halves2half2(__ushort_as_half(bits[0]), __ushort_as_half(bits[1]));
+}
+
+static __device__ void perform_bf16(__nv_bfloat16 *base, const struct call *c)
+{
+    const __nv_bfloat162 *from = (const __nv_bfloat162 *)c->values;
+    __nv_bfloat162 pairs[4] = {from[0], from[1], from[2], from[3]};
+
+    if (c->what == BF16_ADD)
+        bf16_atomic_add(base, c->index, c->length,
+                        *(const __nv_bfloat16 *)c->values);
+    else if (c->what == BF16_ADD2)
+        bf16_atomic_add2(base, c->index, c->length, pairs[0]);
+    else
+        bf16_atomic_add8(base, c->index, c->length, pairs);
 }
 
 static __device__ void perform(half *cells, const struct call *c)
@@ -52,8 +67,7 @@ static __device__ void perform(half *cells, const struct call *c)
         pairs[3] = pair_of(c->values + 6);
         half_atomic_add8(base, c->index, c->length, pairs);
     } else {
-        bf16_atomic_add((__nv_bfloat16 *)base, c->index, c->length,
-                        *(const __nv_bfloat16 *)c->values);
+        perform_bf16((__nv_bfloat16 *)base, c);
     }
 }
 
@@ -133,30 +147,39 @@ static uint16_t bf16_add(uint16_t a, uint16_t b)
     return (uint16_t)bits;
 }
 
+static int is_bf16(int what)
+{
+    return what >= BF16_ADD;
+}
+
 static uint16_t add_as(int what, uint16_t a, uint16_t b)
 {
-    return what == ADD_BF16 ? bf16_add(a, b) : fp16_add(a, b);
+    return is_bf16(what) ? bf16_add(a, b) : fp16_add(a, b);
 }
 
 static int is_nan_as(int what, uint16_t bits)
 {
-    return (bits & 0x7fff) > (what == ADD_BF16 ? 0x7f80 : 0x7c00);
+    return (bits & 0x7fff) > (is_bf16(what) ? 0x7f80 : 0x7c00);
 }
 
 /* Does to halves[0 … count - 1] what the call must do. A neighbour in the array
  * that shares its 4 bytes with a target gets -0 added: a NaN becomes 0x7fff. */
 static void expect(uint16_t *halves, const struct call *c)
 {
-    size_t first = c->index, end, i;
+    size_t width = (size_t)widths[c->what], first = c->index, skipped = 0, end,
+           i;
     uint16_t *array = halves + c->base;
 
-    if (first >= c->length)
+    if (first > SIZE_MAX - width) { /* begins before the array */
+        skipped = SIZE_MAX - first + 1;
+        first = 0;
+    }
+    if (skipped >= width || first >= c->length)
         return;
-    end = c->length - first < (size_t)widths[c->what]
-              ? c->length
-              : first + (size_t)widths[c->what];
+    end = c->length - first < width - skipped ? c->length
+                                              : first + width - skipped;
     for (i = first; i < end; i++)
-        array[i] = add_as(c->what, array[i], c->values[i - first]);
+        array[i] = add_as(c->what, array[i], c->values[i - first + skipped]);
     if (((size_t)c->base + first) % 2 == 1 && first > 0 &&
         is_nan_as(c->what, array[first - 1]))
         array[first - 1] = 0x7fff;
@@ -190,7 +213,7 @@ static uint16_t bits_of_kind(int what, unsigned kind)
 
     if (kind >= KINDS)
         return (uint16_t)(random_bits() >> 16);
-    return what == ADD_BF16 ? of_bf16[kind] : of_half[kind];
+    return is_bf16(what) ? of_bf16[kind] : of_half[kind];
 }
 
 static void draw_values(struct call *c)
@@ -255,7 +278,7 @@ static void finish(const char *what, long long count, const char *of)
 
 /* --- every alignment, length and position --- */
 
-enum { PHASES = 8, MAX_LENGTH = 20, ARENA = 48, MARGIN = 8, OUTSIDE = 5 };
+enum { PHASES = 8, MAX_LENGTH = 20, ARENA = 48, MARGIN = 8, OUTSIDE = 7 };
 enum { MAX_CALLS = PHASES * (MAX_LENGTH + 1) * (MAX_LENGTH + OUTSIDE) };
 
 /* Position `place` of an array: each index in it, then some that are not. */
@@ -265,6 +288,8 @@ static size_t index_at(size_t place, size_t length)
         return place;
     return place == length + 2   ? (size_t)-1
            : place == length + 3 ? (size_t)-4
+           : place == length + 4 ? (size_t)-7
+           : place == length + 5 ? (size_t)-8
                                  : (size_t)1 << 32;
 }
 
@@ -430,7 +455,7 @@ static void check_contention(int first_what, int whats, int count, int most)
             wrong++;
         }
     check_calls("contention", halves, SPAN, calls, count, 0);
-    finish(first_what == ADD ? "half" : "bf16", count,
+    finish(is_bf16(first_what) ? "bf16" : "half", count,
            "calls under contention");
     free(calls);
 }
@@ -449,11 +474,11 @@ int main(int argc, char **argv)
     for (what = 0; what < WHATS; what++)
         check_alignments(what);
     check_neighbours(ADD);
-    check_neighbours(ADD_BF16);
+    check_neighbours(BF16_ADD);
     if (HALF_ATOMICS_ARCH == 0 || HALF_ATOMICS_ARCH >= 700)
         check_allocations();
     check_contention(ADD, 3, 1 << 18, 2048);
-    check_contention(ADD_BF16, 1, 24576, 256);
+    check_contention(BF16_ADD, 3, 24576, 256);
     report("result", "%s", wrong == 0 ? "ok" : "WRONG");
     return wrong == 0 ? 0 : EXIT_WRONG;
 }

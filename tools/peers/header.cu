@@ -88,6 +88,15 @@ static __global__ void add_pattern(struct cells c)
                 __float2half_rn(value_of(i, c.every)));
 }
 
+/* What this course is about. */
+static __global__ void add_plain(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    atomicAdd(c.base + (place_of(i) & c.mask),
+              __float2half_rn(value_of(i, c.every)));
+}
+
 /* --- the same in bf16 --- */
 
 static __global__ void bf16_header(struct cells c)
@@ -104,6 +113,14 @@ static __global__ void bf16_pattern(struct cells c)
 
     pattern_add_bf16((__nv_bfloat16 *)c.base, place_of(i) & c.mask, c.length,
                      __float2bfloat16_rn(value_of(i, c.every)));
+}
+
+static __global__ void bf16_plain(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    atomicAdd((__nv_bfloat16 *)c.base + (place_of(i) & c.mask),
+              __float2bfloat16_rn(value_of(i, c.every)));
 }
 
 /* --- two neighbours: the mask is one of pairs --- */
@@ -174,6 +191,32 @@ static __global__ void eight_half2(struct cells c)
         atomicAdd(first + k, pair_of(v, 2 * k));
 }
 
+static __global__ void bf16_eight_header(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v = value_of(i, c.every);
+    __nv_bfloat162 pairs[4];
+    int k;
+
+    for (k = 0; k < 4; k++)
+        pairs[k] = __floats2bfloat162_rn(v * (float)(2 * k + 1),
+                                         v * (float)(2 * k + 2));
+    bf16_atomic_add8((__nv_bfloat16 *)c.base,
+                     (size_t)(place_of(i) & c.mask) * 8, c.length, pairs);
+}
+
+static __global__ void bf16_eight_pattern(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    size_t first = (size_t)(place_of(i) & c.mask) * 8;
+    float v = value_of(i, c.every);
+    int k;
+
+    for (k = 0; k < 8; k++)
+        pattern_add_bf16((__nv_bfloat16 *)c.base, first + (size_t)k, c.length,
+                         __float2bfloat16_rn(v * (float)(k + 1)));
+}
+
 /* --- for header.py --- */
 
 /* Side `kernel` of these, by `threads`, a multiple of 256. */
@@ -181,8 +224,10 @@ extern "C" void header_add(int kernel, void *base, size_t length, unsigned mask,
                            unsigned every, unsigned threads)
 {
     static void (*const kernels[])(struct cells) = {
-        add_header,  add_pattern, bf16_header,  bf16_pattern,  two_header,
-        two_pattern, two_half2,   eight_header, eight_pattern, eight_half2};
+        add_header,        add_pattern,       add_plain,     bf16_header,
+        bf16_pattern,      bf16_plain,        two_header,    two_pattern,
+        two_half2,         eight_header,      eight_pattern, eight_half2,
+        bf16_eight_header, bf16_eight_pattern};
     struct cells c = {(half *)base, length, mask, every};
 
     kernels[kernel]<<<threads / BLOCK_THREADS, BLOCK_THREADS>>>(c);
