@@ -188,7 +188,7 @@ exercise% watch% hint% diff% solution% reset%:
 	@echo "make $@: there is no exercise $*; the exercises are \
 	$(firstword $(TASKS)) to $(lastword $(TASKS))" >&2; exit 2
 
-exercise watch hint diff solution reset:
+lesson ptx sass profile exercise watch hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
 # --- figures, pages, tests ----------------------------------------------------
@@ -253,6 +253,8 @@ PORT ?= 8000
 serve: docs
 	@command -v python3 > /dev/null || \
 	    { echo 'python3 is missing: open build/site/index.html' >&2; exit 2; }
+	@python3 -c 'import socket; socket.create_server(("127.0.0.1", $(PORT))).close()' 2> /dev/null || \
+	    { echo "make serve: port $(PORT) cannot be had; try make serve PORT=8001" >&2; exit 2; }
 	@echo "http://localhost:$(PORT)/ (Ctrl-C ends it)"
 	@python3 -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
 

@@ -62,6 +62,12 @@ static inline int timing_kept(const struct timing *t)
     return t->runs > TIMING_WARM_UP_RUNS ? t->runs - TIMING_WARM_UP_RUNS : 1;
 }
 
+/* What took the times: cudaEvent, or in emulation the CPU's clock. */
+static inline const char *timing_clock(void)
+{
+    return lesson.emulated ? "CPU clock" : "events";
+}
+
 static inline int timing_compare(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -138,10 +144,10 @@ static inline void csv_row(const char *variant, long long n,
                "ns_per_add,result,how,source\n");
     header_printed = 1;
     printf("%s,%s,%s,%d,%s,%lld,%.6g,%.6g,%.4g,%.6g,"
-           "events: smallest of the last %d of %d runs,this repository\n",
+           "%s: smallest of the last %d of %d runs,this repository\n",
            lesson.gpu, lesson.arch, lesson.toolkit, lesson.number, variant, n,
            ms, timing_median_ms(t), ms * 1e6 / (double)n, fp16_to_double(sum),
-           timing_kept(t), t->runs);
+           timing_clock(), timing_kept(t), t->runs);
 }
 
 /* One row of a sweep: as csv_row(), with what the cells held at first, how many
@@ -162,10 +168,11 @@ static inline void csv_sweep_row(const char *variant, double start,
                "median_ms,ns_per_add,tries_per_add,how,source\n");
     header_printed = 1;
     printf("%s,%s,%s,%d,%s,%.6g,%lld,%lld,%lld,%.6g,%.6g,%.4g,%.6g,"
-           "events: smallest of the last %d of %d runs,this repository\n",
+           "%s: smallest of the last %d of %d runs,this repository\n",
            lesson.gpu, lesson.arch, lesson.toolkit, lesson.number, variant,
            start, cells, threads, n, ms, timing_median_ms(t),
-           ms * 1e6 / (double)n, tries, timing_kept(t), t->runs);
+           ms * 1e6 / (double)n, tries, timing_clock(), timing_kept(t),
+           t->runs);
 }
 
 #endif

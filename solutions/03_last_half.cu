@@ -74,8 +74,8 @@ static void check_target(int base, int count, int target)
                 "0x%04x",
                 count, target, i - base,
                 i < base || i >= base + count ? " (outside)"
-                : i == other                  ? " (by a 4-byte add)"
-                                              : "",
+                : i == other ? " (a 4-byte add makes it 0x7fff)"
+                             : "",
                 memory[0][i], expected[i]);
 }
 

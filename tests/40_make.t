@@ -198,6 +198,9 @@ for my $arguments (['ptx1', 'NVCC='], ['sass1', 'NVCC='],
         @$arguments);
 }
 
+refused(qr/^make $_: say which one, as in make ${_}1$/m, {}, $_)
+    for qw(lesson ptx sass profile);
+
 # Where there is no GPU to measure, nothing is built or written.
 for my $case (
     ['profile1', qr/^profile needs an NVIDIA GPU/],

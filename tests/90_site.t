@@ -10,6 +10,7 @@ use lib $FindBin::Bin;
 use Course;
 use File::Basename qw(dirname);
 use File::Path qw(make_path);
+use IO::Socket::INET;
 use Test::More;
 
 plan skip_all => 'there is no pandoc here' if !$ci && !which('pandoc');
@@ -245,6 +246,17 @@ refuses('a result with a field too many',
     is($status, 2, 'make serve without python3: status 2');
     like($err, qr/^python3 is missing: open build\/site\/index\.html$/m,
         'and what to do');
+}
+{
+    my $other = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1')
+        or die "no socket: $!";
+    my $port = $other->sockport;
+    my ($status, $out, $err) = run({ dir => $tree }, 'make', 'serve',
+        "PORT=$port");
+    is($status, 2, 'make serve on a port that is taken: status 2');
+    like($err, qr/^make serve: port $port cannot be had; try make serve PORT=\d+$/m,
+        'and what to do');
+    unlike("$out$err", qr/Traceback|http:/, 'and nothing else');
 }
 
 done_testing();

@@ -270,7 +270,9 @@ static unsigned blocks_for(long long vectors)
 {
     long long blocks = (vectors + TILE - 1) / TILE, most = blocks_at_a_time();
 
-    return (unsigned)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+    if (blocks > most)
+        blocks = most;
+    return (unsigned)(blocks < 1 ? 1 : blocks);
 }
 
 static struct span span_of(const half *a, const half *b, long long n)
@@ -533,8 +535,8 @@ static int check_bits(long long n)
 {
     int any = count_sums(n, 0), one = count_sums(n, 1);
 
-    report("bits", "50 runs give %d different sums; in order, %d: %s", any, one,
-           one == 1 ? "ok" : "WRONG");
+    report("bits", "50 runs give %d %s; in order, %d: %s", any,
+           any == 1 ? "sum" : "different sums", one, one == 1 ? "ok" : "WRONG");
     return one == 1;
 }
 
@@ -673,8 +675,8 @@ static void csv_step(int step, long long n, const struct timing *t,
            ms, t ? timing_median_ms(t) : 0, t ? 4e-6 * (double)n / ms : 0,
            t ? copy_ms / ms : 0, sum, error);
     if (t)
-        printf("events: smallest of the last %d of %d runs,", timing_kept(t),
-               t->runs);
+        printf("%s: smallest of the last %d of %d runs,", timing_clock(),
+               timing_kept(t), t->runs);
     else
         printf("one run; not timed,");
     printf("this repository\n");
@@ -799,7 +801,7 @@ int main(int argc, char **argv)
     long long n = 0, most = 0, deterministic = 0;
     const struct lesson_option options[] = {
         {"--n", NULL, &n, 1, LESSON_MAX_N,
-         "elements (default 2^25, and errors up to 2^28)"},
+         "elements (2^25, errors up to 2^28; in emulation 2^20)"},
         {"--deterministic", "", &deterministic, 0, 0,
          "also the version that gives the same bits on every run"},
     };

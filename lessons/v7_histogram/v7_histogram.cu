@@ -425,10 +425,11 @@ static void csv_histogram(const struct variant *v, int kind,
                "ns_per_add,counted,how,source\n");
     header_printed = 1;
     printf("%s,%s,%s,%d,%s,%s,%lld,%lld,%.6g,%.6g,%.4g,%llu,"
-           "events: smallest of the last %d of %d runs,this repository\n",
+           "%s: smallest of the last %d of %d runs,this repository\n",
            lesson.gpu, lesson.arch, lesson.toolkit, lesson.number, v->name,
            kinds[kind], work.bins, bytes_of(v), ms, timing_median_ms(t),
-           ms * 1e6 / (double)bytes_of(v), total, timing_kept(t), t->runs);
+           ms * 1e6 / (double)bytes_of(v), total, timing_clock(),
+           timing_kept(t), t->runs);
 }
 
 /* A row of the table: bytes a nanosecond for each kind of data. */
