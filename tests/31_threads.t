@@ -18,37 +18,8 @@ delete $ENV{CPU_THREADS};
 my @own = map { "$_=$ENV{$_}" } grep { defined $ENV{$_} } qw(CC CFLAGS);
 delete @ENV{qw(CC CFLAGS)};
 
-# Builds the programs into a directory, without a warning.
-sub build {
-    my ($what, $backend, $build, @options) = @_;
-    my ($status, $out, $err) = run('make', '--no-print-directory', '-j2', '-C',
-        $root, "BACKEND=$backend", "BUILD=$build", @options,
-        map { "$build/$_" } @programs);
-    is("$status$err", '0', "$what: builds without a warning");
-    return $status == 0;
-}
-
-# One test: the command ends with status 0 within a minute (a deadlock must not
-# hang), prints "ok" lines and no "not ok", and on stderr just what its
-# "stderr: " line says, with any address for ADDRESS. Returns what it printed.
-sub passes {
-    my ($what, $env, @command) = @_;
-    my ($status, $out, $err) = run({ env => $env, seconds => 60 }, @command);
-    my $wanted = join '', map { quotemeta("$_\n") } $out =~ /^stderr: (.*)/mg;
-    $wanted =~ s/ADDRESS/0x[0-9a-f]+/g;
-    my $good = () = $out =~ /^ok - /mg;
-    my $bad  = () = $out =~ /^not ok - /mg;
-    ok($status == 0 && $good > 0 && $bad == 0 && $err =~ /\A$wanted\z/, $what)
-        or diag(join '', "status $status\n", $out =~ /^((?!ok).*\n)/mg,
-            "stderr:\n$err");
-    return $out;
-}
-
-sub cases_of {
-    my ($program) = @_;
-    my ($status, $out) = run($program, 'cases');
-    return split ' ', $out;
-}
+# What, backend, directory, options of make.
+sub build { return build_programs(\@programs, @_) }
 
 my $build = "$tmp/cpu";
 build('cpu', 'cpu', $build, @own) or BAIL_OUT('nothing to test');
@@ -58,7 +29,7 @@ build('cpu', 'cpu', $build, @own) or BAIL_OUT('nothing to test');
 my %printed;    # a program => what it prints, with its digests
 for my $threads (1, 2, 5) {
     for my $program (@programs) {
-        my $out = passes("$program, CPU_THREADS=$threads",
+        my $out = run_ok("$program, CPU_THREADS=$threads",
             { CPU_THREADS => $threads }, "$build/$program",
             $program eq 'bfloat' ? $n : ());
         $printed{$program} //= $out;
@@ -67,10 +38,10 @@ for my $threads (1, 2, 5) {
 }
 my %small = (small => $printed{small});    # and what with small blocks
 for my $program (qw(barriers warps atomics)) {
-    $small{$program} = passes("$program, small", {}, "$build/$program", 0,
+    $small{$program} = run_ok("$program, small", {}, "$build/$program", 0,
         'small');
     for my $seed (1, 77) {
-        my $out = passes("$program, interleaved by seed $seed", {},
+        my $out = run_ok("$program, interleaved by seed $seed", {},
             "$build/$program", $seed);
         is($out, $printed{$program}, "$program: the same interleaved");
     }
@@ -82,9 +53,9 @@ for my $program (qw(barriers atomics)) {
     my @cases = cases_of("$build/$program");
     cmp_ok(scalar @cases, '>=', 16, "$program: there are cases");
     for my $case (@cases) {
-        passes("$program: $case, CPU_THREADS=$_", { CPU_THREADS => $_ },
+        run_ok("$program: $case, CPU_THREADS=$_", { CPU_THREADS => $_ },
             "$build/$program", $case) for 1, 3;
-        passes("$program: $case, interleaved", {}, "$build/$program", $case, 9)
+        run_ok("$program: $case, interleaved", {}, "$build/$program", $case, 9)
             if $program eq 'barriers';
     }
 }
@@ -101,19 +72,19 @@ spew("$tmp/nothing.c", "int main(void) { return 0; }\n");
 sub check_build {
     my ($what, $build, $env, @runner) = @_;
     for my $program (sort keys %small) {
-        my $out = passes("$what: $program", $env, @runner, "$build/$program",
+        my $out = run_ok("$what: $program", $env, @runner, "$build/$program",
             0, 'small');
         is($out, $small{$program}, "$what: $program prints the same");
     }
-    passes("$what: bfloat", $env, @runner, "$build/bfloat", 1000);
+    run_ok("$what: bfloat", $env, @runner, "$build/bfloat", 1000);
     for my $seed ([], [5]) {
-        passes(join(' ', "$what: barriers", $_, @$seed), $env, @runner,
+        run_ok(join(' ', "$what: barriers", $_, @$seed), $env, @runner,
             "$build/barriers", $_, @$seed)
             for qw(atomic-outside-first atomic-outside-middle
             load-misaligned-middle load-far-first load-far-last
             deadlock-after-rounds not-in-shuffle);
     }
-    passes("$what: atomics $_", $env, @runner, "$build/atomics", $_)
+    run_ok("$what: atomics $_", $env, @runner, "$build/atomics", $_)
         for qw(add-on-local half2-misaligned-in-shared);
 }
 
@@ -153,13 +124,13 @@ SKIP: {
     skip 'the GPU: BACKEND is not cuda', 1 if ($ENV{BACKEND} // '') ne 'cuda';
     build('cuda', 'cuda', "$tmp/cuda") or last SKIP;
     for my $program (@programs) {
-        my $out = passes("cuda: $program", {}, "$tmp/cuda/$program",
+        my $out = run_ok("cuda: $program", {}, "$tmp/cuda/$program",
             $program eq 'bfloat' ? $n : ());
         s/^.* shared memory is filled .*\n//m for $out, $printed{$program};
         is($out, $printed{$program}, "cuda: $program prints the same");
     }
     for my $program (qw(barriers atomics)) {
-        passes("cuda: $program $_", {}, "$tmp/cuda/$program", $_)
+        run_ok("cuda: $program $_", {}, "$tmp/cuda/$program", $_)
             for cases_of("$tmp/cuda/$program");
     }
 }

@@ -17,36 +17,8 @@ delete $ENV{CPU_THREADS};
 my @own = map { "$_=$ENV{$_}" } grep { defined $ENV{$_} } qw(CC CFLAGS);
 delete @ENV{qw(CC CFLAGS)};
 
-# Builds the programs into a directory, without a warning.
-sub build {
-    my ($what, $backend, $build, @options) = @_;
-    my ($status, $out, $err) = run('make', '--no-print-directory', '-j2', '-C',
-        $root, "BACKEND=$backend", "BUILD=$build", @options,
-        map { "$build/$_" } @programs);
-    is("$status$err", '0', "$what: builds without a warning");
-    return $status == 0;
-}
-
-# One test: the command ends with status 0 within a minute, prints "ok" lines
-# and no "not ok", and on stderr just what its "stderr: " line says. Returns
-# what it printed.
-sub passes {
-    my ($what, $env, @command) = @_;
-    my ($status, $out, $err) = run({ env => $env, seconds => 60 }, @command);
-    my $wanted = join '', map { "$_\n" } $out =~ /^stderr: (.*)/mg;
-    my $good = () = $out =~ /^ok - /mg;
-    my $bad  = () = $out =~ /^not ok - /mg;
-    ok($status == 0 && $good > 0 && $bad == 0 && $err eq $wanted, $what)
-        or diag(join '', "status $status\n", $out =~ /^((?!ok).*\n)/mg,
-            "stderr:\n$err");
-    return $out;
-}
-
-sub cases_of {
-    my ($program) = @_;
-    my ($status, $out) = run($program, 'cases');
-    return split ' ', $out;
-}
+# What, backend, directory, options of make.
+sub build { return build_programs(\@programs, @_) }
 
 my $build = "$tmp/cpu";
 build('cpu', 'cpu', $build, @own) or BAIL_OUT('nothing to test');
@@ -56,12 +28,12 @@ build('cpu', 'cpu', $build, @own) or BAIL_OUT('nothing to test');
 my (%whole, %small);
 for my $threads (1, 2, 5) {
     my $env = { CPU_THREADS => $threads };
-    $whole{$threads} = passes("turns, CPU_THREADS=$threads", $env,
+    $whole{$threads} = run_ok("turns, CPU_THREADS=$threads", $env,
         "$build/turns");
-    $small{$threads} = passes("turns 64, CPU_THREADS=$threads", $env,
+    $small{$threads} = run_ok("turns 64, CPU_THREADS=$threads", $env,
         "$build/turns", 64);
-    passes("turn_faults, CPU_THREADS=$threads", $env, "$build/turn_faults");
-    passes("cas, CPU_THREADS=$threads", $env, "$build/cas");
+    run_ok("turn_faults, CPU_THREADS=$threads", $env, "$build/turn_faults");
+    run_ok("cas, CPU_THREADS=$threads", $env, "$build/cas");
 }
 for my $threads (2, 5) {
     ok($whole{$threads} eq $whole{1} && $small{$threads} eq $small{1},
@@ -177,7 +149,7 @@ for my $program (qw(turn_faults cas)) {
     cmp_ok(scalar @cases, '>=', 13, "$program: there are cases of faults");
     for my $case (@cases) {
         for my $threads ($program eq 'cas' ? (1, 3) : 2) {
-            passes("$program: $case, CPU_THREADS=$threads",
+            run_ok("$program: $case, CPU_THREADS=$threads",
                 { CPU_THREADS => $threads }, "$build/$program", $case);
         }
     }
@@ -195,14 +167,14 @@ spew("$tmp/nothing.c", "int main(void) { return 0; }\n");
 
 sub check_build {
     my ($what, $build, $env, @runner) = @_;
-    my $out = passes("$what: turns 64", $env, @runner, "$build/turns", 64);
+    my $out = run_ok("$what: turns 64", $env, @runner, "$build/turns", 64);
     ok($out eq $small{1}, "$what: turns prints the same");
-    passes("$what: turn_faults", $env, @runner, "$build/turn_faults");
-    passes("$what: cas", $env, @runner, "$build/cas");
-    passes("$what: turn_faults $_", $env, @runner, "$build/turn_faults", $_)
+    run_ok("$what: turn_faults", $env, @runner, "$build/turn_faults");
+    run_ok("$what: cas", $env, @runner, "$build/cas");
+    run_ok("$what: turn_faults $_", $env, @runner, "$build/turn_faults", $_)
         for qw(half-on-odd-byte half-through-null cas-long-on-odd-word
         load-on-odd-half load-freed store-through-null);
-    passes("$what: cas $_", $env, @runner, "$build/cas", $_)
+    run_ok("$what: cas $_", $env, @runner, "$build/cas", $_)
         for qw(short-on-odd-byte unsigned-through-null);
 }
 
@@ -239,8 +211,8 @@ SKIP: {
     skip 'the GPU: BACKEND is not cuda', 1 if ($ENV{BACKEND} // '') ne 'cuda';
     @programs = ('cas');
     build('cuda', 'cuda', "$tmp/cuda") or last SKIP;
-    passes('cuda: cas', {}, "$tmp/cuda/cas");
-    passes("cuda: cas $_", {}, "$tmp/cuda/cas", $_)
+    run_ok('cuda: cas', {}, "$tmp/cuda/cas");
+    run_ok("cuda: cas $_", {}, "$tmp/cuda/cas", $_)
         for cases_of("$tmp/cuda/cas");
 }
 

@@ -13,7 +13,6 @@ use File::Find qw(find);
 use File::Spec;
 use Test::More;
 
-my $make = $ENV{MAKE} || 'make';
 my $tree = copy_tree('course');
 my $nvcc = find_nvcc();
 # The defaults are under test, but the C compiler and its flags are the user's.

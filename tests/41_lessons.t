@@ -9,17 +9,7 @@ use Course;
 use File::Path qw(make_path remove_tree);
 use Test::More;
 
-my $tree = copy_tree('course');
-my $make = $ENV{MAKE} || 'make';
-delete $ENV{CUDA_VISIBLE_DEVICES} if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
-
-my ($made, $out, $err) = run({ dir => $tree }, $make, '-j2', 'lesson1',
-    'lesson2', 'lesson3');
-is($made, 0, 'the lessons build') or BAIL_OUT($err);
-my ($backend) = $out =~ /^BACKEND=(\w+)/m;
-like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
-    or BAIL_OUT($out);
-note("backend: $backend");
+my ($tree, $backend) = build_lessons(qw(lesson1 lesson2 lesson3));
 
 sub lesson {
     my ($number, @options) = @_;
@@ -314,7 +304,7 @@ for my $i (0 .. $#mutants) {
     spew($path, slurp("$root/lessons/$name/$name.cu"));
     edit($path, $from, $to) if $from ne '';
 }
-($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'all');
+my ($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'all');
 is($made, 0, 'the lessons with faults build') or diag($err);
 for my $i (0 .. $#mutants) {
     my ($what, $name, $options, undef, undef, $exit, $said) = @{ $mutants[$i] };

@@ -11,18 +11,7 @@ use Course;
 use File::Path qw(remove_tree);
 use Test::More;
 
-my $tree = copy_tree('course');
-my $make = $ENV{MAKE} || 'make';
-delete $ENV{CUDA_VISIBLE_DEVICES} if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
-delete $ENV{CPU_THREADS};
-
-my ($made, $out, $err) = run({ dir => $tree }, $make, '-j2', 'lesson4',
-    'lesson5');
-is($made, 0, 'the lessons build') or BAIL_OUT($err);
-my ($backend) = $out =~ /^BACKEND=(\w+)/m;
-like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
-    or BAIL_OUT($out);
-note("backend: $backend");
+my ($tree, $backend) = build_lessons(qw(lesson4 lesson5));
 my $cpu = $backend eq 'cpu';
 
 sub lesson {
@@ -216,7 +205,7 @@ my $n = $cpu ? 2000 : 1 << 16;
         . ' static int n; if (bytes == 2 && n++ % s->cells == 0) {'
         . ' add_in_half(start, here, &moving);'
         . ' fprintf(stderr, "0x%04x 0x%04x %lld\n", word[0], word[1], moving); }');
-    ($made, $out, $err) = run({ dir => $copy }, $make, '-j2', 'lesson4',
+    my ($made, $out, $err) = run({ dir => $copy }, $make, '-j2', 'lesson4',
         'lesson5');
     is($made, 0, 'the lessons that print their sums build') or diag($err);
     for my $n (1, 7, 257, $moving, $moving + 1) {
@@ -471,7 +460,7 @@ for my $i (0 .. $#mutants) {
     spew($path, slurp("$root/lessons/$name/$name.cu"));
     edit($path, $from, $to) if $from ne '';
 }
-($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'all');
+my ($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'all');
 is($made, 0, 'the lessons with faults build') or diag($err);
 my @results = run_jobs(map { [{ dir => $second,
     seconds => ref $mutants[$_][5] ? 60 : 5 }, './lesson' . ($_ + 1),

@@ -12,17 +12,7 @@ use Course;
 use File::Path qw(make_path remove_tree);
 use Test::More;
 
-my $tree = copy_tree('course');
-my $make = $ENV{MAKE} || 'make';
-delete $ENV{CUDA_VISIBLE_DEVICES} if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
-delete $ENV{CPU_THREADS};
-
-my ($made, $out, $err) = run({ dir => $tree }, $make, 'lesson6');
-is($made, 0, 'the lesson builds') or BAIL_OUT($err);
-my ($backend) = $out =~ /^BACKEND=(\w+)/m;
-like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
-    or BAIL_OUT($out);
-note("backend: $backend");
+my ($tree, $backend) = build_lessons('lesson6');
 my $cpu = $backend eq 'cpu';
 
 sub lesson {
@@ -339,7 +329,7 @@ for my $i (0 .. $#mutants) {
     edit($path, $from, $to);
 }
 my @names = map { sprintf 'build/x/fault%02d', $_ } 0 .. $#mutants;
-($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2',
+my ($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2',
     'CFLAGS=-O1', 'BUILD=build/x', @names);
 is($made, 0, 'the lessons with faults build') or diag($err);
 my @results = run_jobs(map { [{ dir => $second }, $_, '--n', 30_000] } @names);

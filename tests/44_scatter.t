@@ -12,9 +12,6 @@ use File::Path qw(make_path remove_tree);
 use Test::More;
 
 my $source = 'lessons/v6_scatter/v6_scatter.cu';
-my $make = $ENV{MAKE} || 'make';
-delete $ENV{CUDA_VISIBLE_DEVICES} if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
-delete $ENV{CPU_THREADS};
 
 my @variants = qw(2byte fast half2 vector grouped float);
 my @patterns = qw(uniform zipf one);
@@ -25,13 +22,7 @@ my @patterns = qw(uniform zipf one);
 my @lessons = sort map { s{/$}{}r } glob "\Q$root\E/lessons/v*_*/";
 my ($number) = grep { $lessons[$_ - 1] =~ /v6_scatter\z/ } 1 .. @lessons;
 my $target = "lesson$number";
-my $tree = copy_tree('course');
-my ($made, $out, $err) = run({ dir => $tree }, $make, '-j2', $target);
-is($made, 0, "$target builds") or BAIL_OUT($err);
-my ($backend) = $out =~ /^BACKEND=(\w+)/m;
-like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
-    or BAIL_OUT($out);
-note("backend: $backend");
+my ($tree, $backend) = build_lessons($target);
 my $cpu = $backend eq 'cpu';
 
 sub lesson {

@@ -12,9 +12,6 @@ use File::Path qw(remove_tree);
 use Test::More;
 
 my $source = 'lessons/v7_histogram/v7_histogram.cu';
-my $make = $ENV{MAKE} || 'make';
-delete $ENV{CUDA_VISIBLE_DEVICES} if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
-delete $ENV{CPU_THREADS};
 
 my @rows = qw(global block_one block warp warp_wide bank_wide global_float
     block_float alone_global alone_block alone_global_float alone_block_float
@@ -73,13 +70,7 @@ my @lessons = sort map { s{/$}{}r } glob "\Q$root\E/lessons/v*_*/";
 my ($number) = grep { $lessons[$_ - 1] =~ /v7_histogram\z/ } 1 .. @lessons;
 my $target = "lesson$number";
 
-my $tree = copy_tree('course');
-my ($made, $out, $err) = run({ dir => $tree }, $make, $target);
-is($made, 0, 'the lesson builds') or BAIL_OUT($err);
-my ($backend) = $out =~ /^BACKEND=(\w+)/m;
-like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
-    or BAIL_OUT($out);
-note("backend: $backend");
+my ($tree, $backend) = build_lessons($target);
 my $cpu = $backend eq 'cpu';
 
 sub lesson { return run({ dir => $tree, seconds => 120 }, "./$target", @_) }
@@ -132,7 +123,7 @@ like((check_report(2049, 256, '--n', 2049, '--runs', 1))[0],
 my $shown = copy_tree('shown');
 edit("$shown/$source", '*total += count;', '*total += count;'
     . ' fprintf(stderr, "%s %s %llu\n", v->name, kinds[kind], count);');
-($made, $out, $err) = run({ dir => $shown }, $make, 'CFLAGS=-O0', $target);
+my ($made, $out, $err) = run({ dir => $shown }, $make, 'CFLAGS=-O0', $target);
 is($made, 0, 'the lesson that shows its counts builds') or diag($err);
 
 # Every alignment of both ends, the loop of two loads (from 32 KiB on in

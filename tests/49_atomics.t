@@ -10,17 +10,7 @@ use Course;
 use File::Path qw(remove_tree);
 use Test::More;
 
-my $tree = copy_tree('course');
-my $make = $ENV{MAKE} || 'make';
-delete $ENV{CUDA_VISIBLE_DEVICES} if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
-delete $ENV{CPU_THREADS};
-
-my ($made, $out, $err) = run({ dir => $tree }, $make, 'lesson9');
-is($made, 0, 'the lesson builds') or BAIL_OUT($err);
-my ($backend) = $out =~ /^BACKEND=(\w+)/m;
-like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
-    or BAIL_OUT($out);
-note("backend: $backend");
+my ($tree, $backend) = build_lessons('lesson9');
 my $cpu = $backend eq 'cpu';
 
 sub lesson {
@@ -208,7 +198,7 @@ my $locked = @mutants;
     edit($path, @slow);
 }
 cmp_ok($locked + 1, '<=', 15, 'the Makefile numbers 15 lessons');
-($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'CFLAGS=-O0',
+my ($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'CFLAGS=-O0',
     'all');
 is($made, 0, 'the lessons with faults build') or diag($err);
 for my $i (0 .. $#mutants) {

@@ -16,7 +16,6 @@ use POSIX ();
 use Test::More;
 use Time::HiRes qw(sleep time);
 
-my $make = $ENV{MAKE} || 'make';
 delete @ENV{qw(BACKEND ARCH NVCCFLAGS GIT_DIR GIT_WORK_TREE)};
 my $nvcc = find_nvcc();
 $ENV{NVCC}    = $nvcc if $nvcc && !which('nvcc');

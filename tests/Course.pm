@@ -18,11 +18,13 @@ our @EXPORT = qw($root $ci $tmp @columns slurp spew run run_jobs which
     path_without find_nvcc find_disassembler has_gpu skip_or_fail copy_tree
     edit one_line files_of round_to_half bits_of value_of sums $product
     read_report @archs @nvcc_strict compile_kept kept_ptx disassemble
-    kernel_text atomics);
+    kernel_text atomics $make build_lessons build_programs run_ok
+    cases_of);
 
 our $root = dirname(dirname(abs_path(__FILE__)));
 our $ci   = ($ENV{CI} // '') eq 'true';
 our $tmp  = tempdir(CLEANUP => 1);
+our $make = $ENV{MAKE} || 'make';
 
 # The columns of results/*.csv and of --csv.
 our @columns = qw(gpu arch toolkit lesson variant n min_ms median_ms
@@ -217,6 +219,57 @@ sub files_of {
         },
     }, grep { -e } map { "$root/$_" } @places);
     return sort @found;
+}
+
+# --- building what is tested ---
+
+# A copy of the tree with lessons built in it, and the backend that make chose,
+# cpu or cuda; without them nothing can be tested.
+sub build_lessons {
+    my @targets = @_;
+    delete $ENV{CUDA_VISIBLE_DEVICES}
+        if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
+    delete $ENV{CPU_THREADS};
+    my $tree = copy_tree('course');
+    my ($status, $out, $err) = run({ dir => $tree }, $make, '-j2', @targets);
+    is($status, 0, "make @targets") or BAIL_OUT($err);
+    my ($backend) = $out =~ /^BACKEND=(\w+)/m;
+    like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
+        or BAIL_OUT($out);
+    note("backend: $backend");
+    return ($tree, $backend);
+}
+
+# Builds programs of tests/cpu into a directory, without a warning.
+sub build_programs {
+    my ($programs, $what, $backend, $build, @options) = @_;
+    my ($status, $out, $err) = run('make', '--no-print-directory', '-j2', '-C',
+        $root, "BACKEND=$backend", "BUILD=$build", @options,
+        map { "$build/$_" } @$programs);
+    is("$status$err", '0', "$what: builds without a warning");
+    return $status == 0;
+}
+
+# One test of such a program: it ends with status 0 within a minute (a deadlock
+# must not hang), prints "ok" lines and no "not ok", and on stderr just what its
+# "stderr: " lines say, with any address for ADDRESS. Returns what it printed.
+sub run_ok {
+    my ($what, $env, @command) = @_;
+    my ($status, $out, $err) = run({ env => $env, seconds => 60 }, @command);
+    my $wanted = join '', map { quotemeta("$_\n") } $out =~ /^stderr: (.*)/mg;
+    $wanted =~ s/ADDRESS/0x[0-9a-f]+/g;
+    my $good = () = $out =~ /^ok - /mg;
+    my $bad  = () = $out =~ /^not ok - /mg;
+    ok($status == 0 && $good > 0 && $bad == 0 && $err =~ /\A$wanted\z/, $what)
+        or diag(join '', "status $status\n", $out =~ /^((?!ok).*\n)/mg,
+            "stderr:\n$err");
+    return $out;
+}
+
+sub cases_of {
+    my ($program) = @_;
+    my ($status, $out) = run($program, 'cases');
+    return split ' ', $out;
 }
 
 # --- adding in half, with whole numbers ---
