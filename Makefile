@@ -21,6 +21,7 @@ NUMBERS := $(wordlist 1,$(words $(DIRS)),1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 LESSONS := $(addprefix lesson,$(NUMBERS))
 name_of = $(word $(1),$(NAMES))
 source_of = $(or $(wildcard lessons/$(1)/$(1).cu),tests/cpu/$(1).cu)
+headers_of = $(wildcard lessons/$(1)/*.h)
 
 # --- the exercises: exerciseK is exercises/0K_NAME.cu or .c --------------------
 
@@ -61,11 +62,11 @@ CPU_FLAGS := -std=gnu11 -Wall -Wextra -pthread -ffp-contract=off \
     -fno-strict-aliasing -fsanitize=alignment \
     -fsanitize-undefined-trap-on-error -Werror=implicit-function-declaration \
     -Werror=incompatible-pointer-types -Werror=int-conversion \
-    -Icommon/cpu -Icommon
+    -Icommon/cpu -Icommon -Iinclude
 
 ifeq ($(BACKEND),cuda)
   ARCH := $(or $(ARCH),$(if $(GPU),native,all-major))
-  COMPILE := $(NVCC) -arch=$(ARCH) $(NVCCFLAGS) -Icommon
+  COMPILE := $(NVCC) -arch=$(ARCH) $(NVCCFLAGS) -Icommon -Iinclude
 else
   COMPILE := $(CC) $(CPU_FLAGS) $(CFLAGS)
 endif
@@ -75,7 +76,7 @@ endif
 export BACKEND ARCH NVCC CC CFLAGS
 KEY := $(shell printf '%s' '$(subst ','\'',$(COMPILE))' | cksum | cut -d' ' -f1)
 BUILD := build/$(BACKEND)-$(KEY)
-COMMON := $(wildcard common/*.h common/$(BACKEND)/*)
+COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
@@ -119,7 +120,7 @@ known-arch:
 	    echo "ARCH=$(ARCH): this toolkit knows $$known" >&2; exit 2;; esac
 
 ifeq ($(BACKEND),cuda)
-$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $$(call source_of,$$*) $(COMMON) | backend known-arch
+$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $$(call source_of,$$*) $$(call headers_of,$$*) $(COMMON) | backend known-arch
 	@mkdir -p $(BUILD)
 	$(COMPILE) -o $@ $<
 else
@@ -129,9 +130,9 @@ $(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk
 
 RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
 
-$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $(RUNTIME) $(COMMON) | backend
+$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $$(call headers_of,$$*) $(RUNTIME) $(COMMON) | backend
 	@echo "$(CC) $(call source_of,$*)"
-	@$(COMPILE) -o $@ $< $(RUNTIME) -lm
+	@$(COMPILE) -I$(dir $(call source_of,$*)) -o $@ $< $(RUNTIME) -lm
 
 $(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
 	@mkdir -p $(BUILD)
@@ -216,9 +217,9 @@ peers: $(call on_gpu,$(PEERS))
 	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(ONLY))
 
 $(PEERS): $(BUILD)/peers/%.so: tools/peers/%.cu $(COMMON) \
-    $(wildcard lessons/*/*.cu include/*) | backend known-arch
+    $(wildcard lessons/*/*) | backend known-arch
 	@mkdir -p $(@D)
-	$(COMPILE) -std=c++17 -Iinclude -shared -Xcompiler -fPIC -o $@ $<
+	$(COMPILE) -std=c++17 -shared -Xcompiler -fPIC -o $@ $<
 
 ## plots        draw docs/plots/ from results/
 plots:

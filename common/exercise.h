@@ -2,11 +2,12 @@
  * that vary. Host code only; C11 and CUDA C++.
  *
  * Exit status of an exercise: 0 when everything holds, 1 when something is
- * missing, 3 on a CUDA error (lesson.h). */
+ * missing, 3 on a CUDA error (options.h). */
 #ifndef EXERCISE_H
 #define EXERCISE_H
 
-#include "lesson.h"
+#include "device.h"
+#include "random.h"
 
 /* Names the exercise; call it first. */
 static inline void exercise_begin(int number, const char *name)
@@ -44,22 +45,19 @@ static inline int exercise_end(void)
     return 0;
 }
 
-/* The next of a fixed sequence of numbers, 0 to 2^32 - 1 (xorshift32 of
- * Marsaglia, 2003, without 0): varied inputs, the same on every run. */
+/* The next of a fixed sequence of numbers, 1 to 2^32 - 1: varied inputs, the
+ * same on every run. */
 static inline uint32_t exercise_random(void)
 {
     static uint32_t state = 2463534242u;
 
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
+    return random_next(&state);
 }
 
 /* A half between 0.5 and 1.5: varied, and far from overflow and subnormals. */
 static inline uint16_t exercise_half(void)
 {
-    return fp16_from_double(0.5 + exercise_random() / 4294967296.0);
+    return fp16_from_double(0.5 + exercise_random() * 0x1p-32);
 }
 
 #endif

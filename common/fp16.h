@@ -216,6 +216,21 @@ static inline uint16_t fp16_fma(uint16_t a, uint16_t b, uint16_t c)
                             fp16_to_double(c));
 }
 
+/* Adds `addend` n times to `sum`, or until that moves it no more: as often as
+ * *moving says, where that is not NULL. Equal addends come to this sum in any
+ * order. */
+static inline uint16_t fp16_add_up(uint16_t sum, uint16_t addend, long long n,
+                                   long long *moving)
+{
+    long long done = 0;
+
+    for (; done < n && fp16_add(sum, addend) != sum; done++)
+        sum = fp16_add(sum, addend);
+    if (moving)
+        *moving = done;
+    return sum;
+}
+
 /* ---- neighbours ---- */
 
 /* The gap from a half to the next one away from zero if its binade went on:

@@ -3,15 +3,17 @@
  * least disturbed. The lesson clears its output before each run, outside the
  * timed part:
  *
- *     timing_create(&t);
- *     for (run = 0; run < runs; run++) {
+ *     timing_create(&t, 1, lesson.runs);
+ *     while (timing_next(&t, 1)) {
  *         clear the output
  *         timing_begin(&t);
  *         launch
  *         timing_end(&t);
  *     }
  *     … timing_min_ms(&t) …
- *     timing_destroy(&t); */
+ *
+ * Several kernels are timed in turns: then t is an array, and each turn of the
+ * loop runs all of them. */
 #ifndef TIMING_H
 #define TIMING_H
 
@@ -19,27 +21,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lesson.h"
+#include "device.h"
+#include "options.h"
+#include "report.h"
 
 enum { TIMING_WARM_UP_RUNS = 2 };
 
 struct timing {
     cudaEvent_t begin, end;
-    int runs; /* done so far */
+    int runs;   /* done so far */
+    int wanted; /* in all; may be lowered on the way */
     float ms[LESSON_MAX_RUNS];
 };
 
-static inline void timing_create(struct timing *t)
+/* Prepares t[0] to t[count - 1] for `runs` runs each. */
+static inline void timing_create(struct timing *t, int count, int runs)
 {
-    t->runs = 0;
-    CHECK(cudaEventCreate(&t->begin));
-    CHECK(cudaEventCreate(&t->end));
+    int k;
+
+    for (k = 0; k < count; k++) {
+        t[k].runs = 0;
+        t[k].wanted = runs;
+        CHECK(cudaEventCreate(&t[k].begin));
+        CHECK(cudaEventCreate(&t[k].end));
+    }
 }
 
 static inline void timing_destroy(struct timing *t)
 {
     CHECK(cudaEventDestroy(t->begin));
     CHECK(cudaEventDestroy(t->end));
+}
+
+/* Whether there is a run left to be made, by t[0]; shows the progress. After
+ * the last run it gives the events back: the times stay. */
+static inline int timing_next(struct timing *t, int count)
+{
+    int k;
+
+    show_progress(t->runs, t->wanted);
+    if (t->runs < t->wanted)
+        return 1;
+    for (k = 0; k < count; k++)
+        timing_destroy(&t[k]);
+    return 0;
 }
 
 static inline void timing_begin(struct timing *t)
@@ -129,50 +154,57 @@ static inline void report_time(const struct timing *t, long long adds)
                100 * timing_spread(t), ns_per_add);
 }
 
-/* One row for results/; the first call prints the header. Columns and units:
- * results/README.md. */
-static inline void csv_row(const char *variant, long long n,
-                           const struct timing *t, uint16_t sum)
+/* One row for results/, under --csv: gpu, arch, toolkit, lesson and variant;
+ * then `columns`, a list of names whose values `format` prints; then how it was
+ * measured (t is NULL: one run, not timed) and by whom. The first row prints
+ * the header. Columns and units: results/README.md. */
+static inline void csv_row(const char *variant, const struct timing *t,
+                           const char *columns, const char *format, ...)
 {
     static int header_printed;
-    double ms = timing_min_ms(t);
+    va_list values;
 
     if (!lesson.csv)
         return;
-    if (!header_printed)
-        printf("gpu,arch,toolkit,lesson,variant,n,min_ms,median_ms,"
-               "ns_per_add,result,how,source\n");
-    header_printed = 1;
-    printf("%s,%s,%s,%d,%s,%lld,%.6g,%.6g,%.4g,%.6g,"
-           "%s: smallest of the last %d of %d runs,this repository\n",
-           lesson.gpu, lesson.arch, lesson.toolkit, lesson.number, variant, n,
-           ms, timing_median_ms(t), ms * 1e6 / (double)n, fp16_to_double(sum),
-           timing_clock(), timing_kept(t), t->runs);
+    if (!header_printed++)
+        printf("gpu,arch,toolkit,lesson,variant,%s,how,source\n", columns);
+    printf("%s,%s,%s,%d,%s,", lesson.gpu, lesson.arch, lesson.toolkit,
+           lesson.number, variant);
+    va_start(values, format);
+    vprintf(format, values);
+    va_end(values);
+    if (t)
+        printf(",%s: smallest of the last %d of %d runs", timing_clock(),
+               timing_kept(t), t->runs);
+    else
+        printf(",one run; not timed");
+    printf(",this repository\n");
 }
 
-/* One row of a sweep: as csv_row(), with what the cells held at first, how many
- * cells and threads in flight there were (0: as many as fit), and the mean
- * tries of an add (0: not counted). */
-static inline void csv_sweep_row(const char *variant, double start,
-                                 long long cells, long long threads,
-                                 long long n, const struct timing *t,
-                                 double tries)
+/* A row of a sum of n adds: lessons 1 to 3. */
+static inline void csv_sum(const char *variant, long long n,
+                           const struct timing *t, uint16_t sum)
 {
-    static int header_printed;
     double ms = timing_min_ms(t);
 
-    if (!lesson.csv)
-        return;
-    if (!header_printed)
-        printf("gpu,arch,toolkit,lesson,variant,start,cells,threads,n,min_ms,"
-               "median_ms,ns_per_add,tries_per_add,how,source\n");
-    header_printed = 1;
-    printf("%s,%s,%s,%d,%s,%.6g,%lld,%lld,%lld,%.6g,%.6g,%.4g,%.6g,"
-           "%s: smallest of the last %d of %d runs,this repository\n",
-           lesson.gpu, lesson.arch, lesson.toolkit, lesson.number, variant,
-           start, cells, threads, n, ms, timing_median_ms(t),
-           ms * 1e6 / (double)n, tries, timing_clock(), timing_kept(t),
-           t->runs);
+    csv_row(variant, t, "n,min_ms,median_ms,ns_per_add,result",
+            "%lld,%.6g,%.6g,%.4g,%.6g", n, ms, timing_median_ms(t),
+            ms * 1e6 / (double)n, fp16_to_double(sum));
+}
+
+/* A row of a sweep: what the cells held at first, how many cells and threads in
+ * flight there were (0: as many as fit), and the mean tries of an add (0: not
+ * counted). */
+static inline void csv_sweep(const char *variant, double start, long long cells,
+                             long long threads, long long n,
+                             const struct timing *t, double tries)
+{
+    double ms = timing_min_ms(t);
+
+    csv_row(variant, t,
+            "start,cells,threads,n,min_ms,median_ms,ns_per_add,tries_per_add",
+            "%.6g,%lld,%lld,%lld,%.6g,%.6g,%.4g,%.6g", start, cells, threads, n,
+            ms, timing_median_ms(t), ms * 1e6 / (double)n, tries);
 }
 
 #endif

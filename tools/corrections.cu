@@ -4,7 +4,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "lesson.h"
+#include "device.h"
+#include "options.h"
+#include "report.h"
 
 enum { THREADS = 256, BINS = 256 };
 

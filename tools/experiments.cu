@@ -7,7 +7,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "lesson.h"
+#include "device.h"
+#include "options.h"
+#include "report.h"
 
 /* --- kernels --- */
 

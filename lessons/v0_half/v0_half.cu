@@ -16,8 +16,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum { BLOCK_THREADS = 256 };
@@ -42,23 +44,10 @@ static __global__ void dot_half(const half *a, const half *b, half *c,
 
 static void launch_dot(const half *d_a, const half *d_b, half *d_c, long long n)
 {
-    unsigned blocks = (unsigned)((n + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(n, BLOCK_THREADS);
 
     dot_half<<<blocks, BLOCK_THREADS>>>(d_a, d_b, d_c, n);
     CHECK(cudaGetLastError());
-}
-
-/* --- what must come out --- */
-
-/* All addends are equal, so their order does not matter: add in half until n
- * are added or the sum stops moving. */
-static uint16_t expected_sum(uint16_t addend, long long n)
-{
-    uint16_t sum = 0;
-
-    for (; n > 0 && fp16_add(sum, addend) != sum; n--)
-        sum = fp16_add(sum, addend);
-    return sum;
 }
 
 /* --- why there are atomics: the same without one --- */
@@ -79,7 +68,7 @@ static __global__ void count_atomic(unsigned *c, long long n)
 
 static long long run_count(int atomic, unsigned *d_count, long long n)
 {
-    unsigned blocks = (unsigned)((n + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(n, BLOCK_THREADS);
     unsigned count;
 
     CHECK(cudaMemset(d_count, 0, sizeof *d_count));
@@ -124,7 +113,7 @@ int main(int argc, char **argv)
     uint16_t product = fp16_mul(TENTH, TENTH), sum;
     half *d_a, *d_b, *d_c;
     struct timing t;
-    int run, ok;
+    int ok;
 
     lesson_begin(1, "v0_half", "one 2-byte atomicAdd a thread", argc, argv,
                  options, 2);
@@ -137,25 +126,22 @@ int main(int argc, char **argv)
     d_c = (half *)device_halves(1, 0);
     report("work", "%lld adds of %.6g to one half", n, fp16_to_double(product));
 
-    timing_create(&t);
-    for (run = 0; run < lesson.runs; run++) {
-        show_progress(run, lesson.runs);
+    timing_create(&t, 1, lesson.runs);
+    while (timing_next(&t, 1)) {
         CHECK(cudaMemset(d_c, 0, sizeof *d_c));
         timing_begin(&t);
         launch_dot(d_a, d_b, d_c, n);
         timing_end(&t);
     }
-    show_progress(run, lesson.runs);
 
     CHECK(cudaMemcpy(&sum, d_c, sizeof sum, cudaMemcpyDeviceToHost));
-    ok = report_half(sum, expected_sum(product, n), "");
+    ok = report_half(sum, fp16_add_up(0, product, n, NULL), "");
     report_frozen(sum, product, fp16_to_double(product) * (double)n);
     report_time(&t, n);
-    csv_row(lesson.name, n, &t, sum);
+    csv_sum(lesson.name, n, &t, sum);
     if (plain)
         ok &= compare_with_plain(n);
 
-    timing_destroy(&t);
     CHECK(cudaFree(d_a));
     CHECK(cudaFree(d_b));
     CHECK(cudaFree(d_c));

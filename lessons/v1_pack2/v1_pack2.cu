@@ -15,8 +15,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum { BLOCK_THREADS = 256 };
@@ -51,7 +53,7 @@ static __global__ void dot_pack2(const pack2 *a, const pack2 *b, half2 *c,
 static void launch_dot(const half *d_a, const half *d_b, half2 *d_c,
                        long long n)
 {
-    unsigned blocks = (unsigned)((n + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(n, BLOCK_THREADS);
 
     dot_pack2<<<blocks, BLOCK_THREADS>>>((const pack2 *)d_a, (const pack2 *)d_b,
                                          d_c, n / 2);
@@ -74,19 +76,6 @@ static void require_pairs(long long n, long long offset)
                            "not 4-byte aligned, and loading it is error 716");
 }
 
-/* --- what must come out --- */
-
-/* All addends are equal, so their order does not matter: add in half until n
- * are added or the sum stops moving. */
-static uint16_t expected_sum(uint16_t addend, long long n)
-{
-    uint16_t sum = 0;
-
-    for (; n > 0 && fp16_add(sum, addend) != sum; n--)
-        sum = fp16_add(sum, addend);
-    return sum;
-}
-
 /* --- main --- */
 
 int main(int argc, char **argv)
@@ -102,7 +91,7 @@ int main(int argc, char **argv)
     half *d_a, *d_b;
     half2 *d_c;
     struct timing t;
-    int run, ok;
+    int ok;
 
     lesson_begin(2, "v1_pack2", "one half2 atomicAdd a thread", argc, argv,
                  options, 2);
@@ -117,25 +106,22 @@ int main(int argc, char **argv)
            "rest of 0",
            n, n / 2, fp16_to_double(pair));
 
-    timing_create(&t);
-    for (run = 0; run < lesson.runs; run++) {
-        show_progress(run, lesson.runs);
+    timing_create(&t, 1, lesson.runs);
+    while (timing_next(&t, 1)) {
         CHECK(cudaMemset(d_c, 0, sizeof *d_c));
         timing_begin(&t);
         launch_dot(d_a + offset, d_b + offset, d_c, n);
         timing_end(&t);
     }
-    show_progress(run, lesson.runs);
 
     CHECK(cudaMemcpy(sums, d_c, sizeof sums, cudaMemcpyDeviceToHost));
-    expected = expected_sum(pair, n / 2);
+    expected = fp16_add_up(0, pair, n / 2, NULL);
     ok = report_half(sums[0], expected, ", low half");
     ok &= report_half(sums[1], expected, ", high half");
     report_frozen(sums[0], pair, fp16_to_double(product) * (double)n);
     report_time(&t, n);
-    csv_row(lesson.name, n, &t, sums[0]);
+    csv_sum(lesson.name, n, &t, sums[0]);
 
-    timing_destroy(&t);
     CHECK(cudaFree(d_a));
     CHECK(cudaFree(d_b));
     CHECK(cudaFree(d_c));

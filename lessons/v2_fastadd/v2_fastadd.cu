@@ -16,8 +16,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum { BLOCK_THREADS = 256 };
@@ -62,7 +64,7 @@ static __global__ void dot_fast(const half *a, const half *b, half *c,
 static void launch_dot(const half *d_a, const half *d_b, half *d_c, half pad,
                        long long n)
 {
-    unsigned blocks = (unsigned)((n + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(n, BLOCK_THREADS);
 
     dot_fast<<<blocks, BLOCK_THREADS>>>(d_a, d_b, d_c, 2, pad, n);
     CHECK(cudaGetLastError());
@@ -91,7 +93,7 @@ static __global__ void add_to_targets(half *halves,
 static void run_targets(uint16_t *halves, size_t bytes,
                         const struct target *targets, int count, half pad)
 {
-    unsigned blocks = (unsigned)((count + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(count, BLOCK_THREADS);
     size_t target_bytes = (size_t)count * sizeof *targets;
     struct target *d_targets;
     half *d_halves;
@@ -163,14 +165,11 @@ static int check_branches(half pad)
 static int check_neighbours(half pad, int pad_is_plus)
 {
     enum { NEIGHBOURS = 65536, COUNT = 2 * NEIGHBOURS };
-    uint16_t *halves = (uint16_t *)malloc(COUNT * 2 * sizeof *halves);
-    struct target *targets = (struct target *)malloc(COUNT * sizeof *targets);
+    uint16_t *halves = (uint16_t *)host_memory(COUNT * 2, sizeof *halves);
+    struct target *targets =
+        (struct target *)host_memory(COUNT, sizeof *targets);
     int i, changed = 0, ok = 1;
 
-    if (!halves || !targets) {
-        fprintf(stderr, "%s: out of memory\n", lesson.program);
-        exit(EXIT_DEVICE);
-    }
     for (i = 0; i < COUNT; i++) {
         int high = i >= NEIGHBOURS;
         targets[i].base = 2LL * i;
@@ -195,19 +194,6 @@ static int check_neighbours(half pad, int pad_is_plus)
     free(targets);
     free(halves);
     return ok;
-}
-
-/* --- what must come out --- */
-
-/* All addends are equal, so their order does not matter: add in half until n
- * are added or the sum stops moving. */
-static uint16_t expected_sum(uint16_t addend, long long n)
-{
-    uint16_t sum = 0;
-
-    for (; n > 0 && fp16_add(sum, addend) != sum; n--)
-        sum = fp16_add(sum, addend);
-    return sum;
 }
 
 static int report_neighbour(uint16_t after, int pad_is_plus)
@@ -235,7 +221,7 @@ int main(int argc, char **argv)
     uint16_t product = fp16_mul(TENTH, TENTH), c[2];
     half *d_a, *d_b, *d_c, pad;
     struct timing t;
-    int run, ok;
+    int ok;
 
     lesson_begin(3, "v2_fastadd", "one fast add a thread", argc, argv, options,
                  2);
@@ -253,9 +239,8 @@ int main(int argc, char **argv)
     report("work", "%lld adds of %.6g to the first of two halves", n,
            fp16_to_double(product));
 
-    timing_create(&t);
-    for (run = 0; run < lesson.runs; run++) {
-        show_progress(run, lesson.runs);
+    timing_create(&t, 1, lesson.runs);
+    while (timing_next(&t, 1)) {
         c[0] = 0;
         c[1] = MINUS_ZERO;
         CHECK(cudaMemcpy(d_c, c, sizeof c, cudaMemcpyHostToDevice));
@@ -263,16 +248,14 @@ int main(int argc, char **argv)
         launch_dot(d_a, d_b, d_c, pad, n);
         timing_end(&t);
     }
-    show_progress(run, lesson.runs);
 
     CHECK(cudaMemcpy(c, d_c, sizeof c, cudaMemcpyDeviceToHost));
-    ok = report_half(c[0], expected_sum(product, n), "");
+    ok = report_half(c[0], fp16_add_up(0, product, n, NULL), "");
     report_frozen(c[0], product, fp16_to_double(product) * (double)n);
     ok &= report_neighbour(c[1], (int)plus);
     report_time(&t, n);
-    csv_row(plus ? "v2_fastadd_plus" : lesson.name, n, &t, c[0]);
+    csv_sum(plus ? "v2_fastadd_plus" : lesson.name, n, &t, c[0]);
 
-    timing_destroy(&t);
     CHECK(cudaFree(d_a));
     CHECK(cudaFree(d_b));
     CHECK(cudaFree(d_c));

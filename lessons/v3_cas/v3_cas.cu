@@ -13,8 +13,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum { BLOCK_THREADS = 256 };
@@ -101,7 +103,7 @@ static const char *const way_names[WAYS] = {"v3_compiled", "v3_cas32",
 static void launch(int way, half *d_c, half value, long long n,
                    unsigned *d_tries)
 {
-    unsigned blocks = (unsigned)((n + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(n, BLOCK_THREADS);
 
     if (way == COMPILED)
         add_compiled<<<blocks, BLOCK_THREADS>>>(d_c, value, n);
@@ -182,15 +184,6 @@ static int check_examples(uint16_t *d_word, unsigned *d_tries)
 
 /* --- the measurement --- */
 
-/* All addends are equal, so their order does not matter: add in half until n
- * are added or the sum stops moving. */
-static uint16_t expected_sum(uint16_t sum, long long n)
-{
-    for (; n > 0 && fp16_add(sum, ADDEND) != sum; n--)
-        sum = fp16_add(sum, ADDEND);
-    return sum;
-}
-
 static void clear_word(uint16_t *d_word, uint16_t start)
 {
     uint16_t word[2];
@@ -230,12 +223,12 @@ static int measure(uint16_t start, long long n, uint16_t *d_word,
 {
     static struct timing t[WAYS];
     double tries[WAYS] = {0, 0, 0};
-    uint16_t sum, expected = expected_sum(start, n);
+    uint16_t sum, expected = fp16_add_up(start, ADDEND, n, NULL);
     int runs = lesson.emulated ? 1 : lesson.runs; /* its times mean nothing */
     int run, way, ok = 1;
 
     for (way = 0; way < WAYS; way++)
-        timing_create(&t[way]);
+        timing_create(&t[way], 1, lesson.runs);
     for (run = 0; run < runs; run++)
         for (way = 0; way < WAYS; way++) {
             show_progress(run, runs);
@@ -259,8 +252,8 @@ static int measure(uint16_t start, long long n, uint16_t *d_word,
                timing_min_ms(&t[CAS32]) / timing_min_ms(&t[COMPILED]),
                tries[CAS32], tries[CAS16], ok ? "ok" : "WRONG");
     for (way = 0; way < WAYS; way++) {
-        csv_sweep_row(way_names[way], fp16_to_double(start), 1, 0, n, &t[way],
-                      tries[way]);
+        csv_sweep(way_names[way], fp16_to_double(start), 1, 0, n, &t[way],
+                  tries[way]);
         timing_destroy(&t[way]);
     }
     return ok;

@@ -22,8 +22,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum { BLOCK_THREADS = 256 };
@@ -186,7 +188,7 @@ static half half_of(uint16_t bits)
 static void launch(const struct storm *s, int bytes)
 {
     unsigned n = (unsigned)s->n, cells = (unsigned)s->cells;
-    unsigned blocks = (unsigned)((s->n + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(s->n, BLOCK_THREADS);
     unsigned neighbour = (unsigned)s->neighbour;
     size_t shared = shared_bytes_for(s->blocks);
     int alternate = s->addends == ALTERNATE;
@@ -368,8 +370,8 @@ static int measure(const struct storm *s, double limit_ms, struct outcome *o)
         o->in_flight = s->n;
     if (!lesson.emulated && !is_affordable(limit_ms, long_runs + 1))
         return 0;
-    timing_create(&o->two);
-    timing_create(&o->four);
+    timing_create(&o->two, 1, lesson.runs);
+    timing_create(&o->four, 1, lesson.runs);
     for (run = 0; run < runs; run++) {
         show_progress(run, runs);
         if (run < long_runs) {
@@ -435,10 +437,9 @@ static void report_row(const struct storm *s, const char *name,
                timing_min_ms(&o->two) / timing_min_ms(&o->four), tries,
                o->ok ? "" : "   WRONG");
     snprintf(variant, sizeof variant, "%s_2B", name);
-    csv_sweep_row(variant, start, s->cells, o->in_flight, s->n, &o->two,
-                  o->tries);
+    csv_sweep(variant, start, s->cells, o->in_flight, s->n, &o->two, o->tries);
     snprintf(variant, sizeof variant, "%s_4B", name);
-    csv_sweep_row(variant, start, s->cells, o->in_flight, s->n, &o->four, 0);
+    csv_sweep(variant, start, s->cells, o->in_flight, s->n, &o->four, 0);
 }
 
 /* Measures and reports one case. *all_ok &= its sum is right. Returns 0 where
@@ -650,14 +651,6 @@ static int run_one(struct storm s, long long threads)
     report_table("case", names[s.addends]);
     run_case(&s, names[s.addends], bound_ms(&s, 0, 0), &row, &ok);
     return ok;
-}
-
-static int attribute_of(enum cudaDeviceAttr attribute)
-{
-    int value;
-
-    CHECK(cudaDeviceGetAttribute(&value, attribute, 0));
-    return value;
 }
 
 static void find_device(void)

@@ -15,8 +15,10 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum { BLOCK_THREADS = 256, WARP_THREADS = 32 };
@@ -266,7 +268,7 @@ static long long blocks_at_a_time(void)
 }
 
 /* No more than these, and at least one, which writes the result. */
-static unsigned blocks_for(long long vectors)
+static unsigned dot_blocks(long long vectors)
 {
     long long blocks = (vectors + TILE - 1) / TILE, most = blocks_at_a_time();
 
@@ -296,7 +298,7 @@ static void dot(const half *d_a, const half *d_b, long long n,
                 struct scratch *d_scratch, float *d_result, int in_order)
 {
     struct span s = span_of(d_a, d_b, n);
-    unsigned blocks = blocks_for(s.vectors);
+    unsigned blocks = dot_blocks(s.vectors);
 
     dot_kernel<<<blocks, DOT_THREADS>>>(s, d_scratch, d_result, in_order);
     CHECK(cudaGetLastError());
@@ -323,7 +325,7 @@ static double bound_of(double adds)
  * or in order those of the last block. */
 static double dot_bound(long long vectors, int in_order)
 {
-    long long blocks = blocks_for(vectors), tiles = vectors / TILE;
+    long long blocks = dot_blocks(vectors), tiles = vectors / TILE;
     long long turns = (tiles + blocks - 1) / blocks + 2;
     long long last = in_order ? blocks / DOT_THREADS + 1 + 10 : blocks;
 
@@ -572,7 +574,7 @@ static const struct {
 
 static void launch(int step, long long n)
 {
-    unsigned blocks = (unsigned)((n + BLOCK_THREADS - 1) / BLOCK_THREADS);
+    unsigned blocks = blocks_for(n, BLOCK_THREADS);
     half *c = (half *)d_cell;
     float *sum = (float *)d_cell;
 
@@ -688,7 +690,7 @@ static double time_copy(long long n)
     static struct timing t;
     int run;
 
-    timing_create(&t);
+    timing_create(&t, 1, lesson.runs);
     for (run = 0; run < lesson.runs; run++) {
         timing_begin(&t);
         CHECK(cudaMemcpy(d_b, d_a, (size_t)n * sizeof(half),
@@ -711,7 +713,7 @@ static int climb(int step, long long n, double copy_ms)
     int run, ok = 1;
     double sum = 0, ms, error;
 
-    timing_create(&t);
+    timing_create(&t, 1, lesson.runs);
     for (run = 0; run < runs; run++) {
         show_progress(run, runs);
         CHECK(cudaMemset(d_cell, 0, 4));

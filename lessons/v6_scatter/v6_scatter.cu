@@ -13,8 +13,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum {
@@ -831,7 +833,7 @@ static int measure(struct problem *p, int pattern)
     sum_on_host(p);
     hottest = find_hottest(p, &touched);
     for (v = 0; v < VARIANTS; v++)
-        timing_create(&t[v]);
+        timing_create(&t[v], 1, lesson.runs);
     run_variants(p, hottest, t, f);
     report(pattern_names[pattern],
            "%lld rows of the table are hit, the hottest one %lld times; its "

@@ -15,8 +15,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "fp16.h"
-#include "lesson.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum {
@@ -396,7 +398,7 @@ static int measure(const struct variant *v, int kind, struct timing *t,
 {
     int run, runs = lesson.runs, ok = 1;
 
-    timing_create(t);
+    timing_create(t, 1, lesson.runs);
     for (run = 0; run < runs; run++) {
         show_progress(run, runs);
         clear_counts(v);
@@ -458,14 +460,6 @@ static int report_row(const struct variant *v)
 }
 
 /* --- main --- */
-
-static int attribute_of(enum cudaDeviceAttr attribute)
-{
-    int value;
-
-    CHECK(cudaDeviceGetAttribute(&value, attribute, 0));
-    return value;
-}
 
 int main(int argc, char **argv)
 {

@@ -16,7 +16,9 @@
 #include <cuda_runtime.h>
 #include <float.h>
 
-#include "lesson.h"
+#include "device.h"
+#include "options.h"
+#include "report.h"
 #include "timing.h"
 
 enum {
@@ -763,7 +765,7 @@ static double measure(int way, int shared, int log2_cells, void *d_cells)
     c.repeats = shared ? (int)(n / COST_THREADS) : 0;
     snprintf(name, sizeof name, "%s_%s", shared ? "shared" : "global",
              way_names[way]);
-    timing_create(&t);
+    timing_create(&t, 1, lesson.runs);
     for (run = 0; run < lesson.runs; run++) {
         show_progress(run, lesson.runs);
         CHECK(cudaMemset(d_cells, 0, sizeof(u64) << FAR_LOG2));
@@ -777,8 +779,7 @@ static double measure(int way, int shared, int log2_cells, void *d_cells)
             ok &= cells[0] == (way == COST_MERGED ? (u64)n : 0);
     }
     show_progress(run, lesson.runs);
-    csv_sweep_row(name, 0, 1LL << log2_cells, shared ? COST_THREADS : 0, n, &t,
-                  0);
+    csv_sweep(name, 0, 1LL << log2_cells, shared ? COST_THREADS : 0, n, &t, 0);
     timing_destroy(&t);
     if (!ok)
         fprintf(stderr, "%s: %s, %d cells: the sum is wrong\n", lesson.program,

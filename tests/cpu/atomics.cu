@@ -14,7 +14,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "lesson.h"
+#include "device.h"
 
 typedef unsigned long long word;
 

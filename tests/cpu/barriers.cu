@@ -14,7 +14,7 @@
 #include <cuda_runtime.h>
 #include <inttypes.h>
 
-#include "lesson.h"
+#include "device.h"
 
 enum { FAR = -(1 << 30) }; /* in no allocation */
 

@@ -11,7 +11,7 @@
 #include <cuda_runtime.h>
 #include <inttypes.h>
 
-#include "lesson.h"
+#include "device.h"
 
 static int failures, emulated;
 

@@ -14,7 +14,7 @@
 #include <cuda_runtime.h>
 #include <signal.h>
 
-#include "lesson.h"
+#include "device.h"
 
 static int failures, emulated;
 

@@ -5,7 +5,7 @@
  * What only the CPU emulation promises is marked so and not tried on a GPU. */
 #include <cuda_runtime.h>
 
-#include "lesson.h"
+#include "device.h"
 
 static int failures, emulated;
 

@@ -7,7 +7,7 @@
  * usage: shapes */
 #include <cuda_runtime.h>
 
-#include "lesson.h"
+#include "device.h"
 
 enum { BLOCK_THREADS = 256 };
 

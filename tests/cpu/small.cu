@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
-#include "lesson.h"
+#include "device.h"
 
 typedef unsigned long long word;
 

@@ -12,7 +12,7 @@
 #include <cuda_runtime.h>
 #include <inttypes.h>
 
-#include "lesson.h"
+#include "device.h"
 
 enum { THREADS = 16, RESIDENT = 4 }; /* in a block; blocks in flight */
 

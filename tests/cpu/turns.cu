@@ -12,7 +12,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "lesson.h"
+#include "device.h"
 
 enum { MOST_ADDS = 1 << 14 };
 

@@ -4,7 +4,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "lesson.h"
+#include "device.h"
 
 enum { MOST_ADDS = 16384 };
 

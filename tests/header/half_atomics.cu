@@ -10,7 +10,7 @@
 
 #include "fp16.h"
 #include "half_atomics.h"
-#include "lesson.h"
+#include "device.h"
 
 enum { BLOCK_THREADS = 256 };
 
