@@ -153,7 +153,7 @@ static void show_lock(void)
            with, without);
 }
 
-/* --- (15) a shared histogram at one element a thread --- */
+/* --- (15) a shared histogram at one element per thread --- */
 
 /* Returns through *global_adds how many adds to global memory it made. */
 static __global__ void histogram(const unsigned char *data, unsigned n,
@@ -217,24 +217,27 @@ static void show_histogram(void)
         ms[2] = end_ms();
         CHECK(cudaMemcpy(&count[1], adds, 8, cudaMemcpyDeviceToHost));
     }
-    printf("(15) %d bytes, 256 bins: global %.3f ms; shared, 1 element a "
+    printf("(15) %d bytes, 256 bins: global %.3f ms; shared, 1 element per "
            "thread: %llu global adds, %.3f ms; 64 elements: %llu, %.3f ms\n",
            N, ms[0], count[0], ms[1], count[1], ms[2]);
 }
 
-/* --- (16) a block reduction that wants exactly 256 threads --- */
+/* --- (16) a block reduction that halves from blockDim.x / 2 --- */
 
-/* Halving from 128, as for a block of 256. */
-static __global__ void reduce_256(float *sum)
+/* Where an odd number of terms is left, the last has no partner and is lost.
+ * More than MOST_TERMS threads would write outside of the array. */
+enum { MOST_TERMS = 256 };
+
+static __global__ void reduce_by_halves(float *sum)
 {
-    __shared__ float part[256];
-    unsigned step;
+    __shared__ float part[MOST_TERMS];
+    unsigned stride;
 
     part[threadIdx.x] = 1.0f;
     __syncthreads();
-    for (step = 128; step > 0; step /= 2) {
-        if (threadIdx.x < step)
-            part[threadIdx.x] += part[threadIdx.x + step];
+    for (stride = blockDim.x / 2; stride > 0; stride /= 2) {
+        if (threadIdx.x < stride)
+            part[threadIdx.x] += part[threadIdx.x + stride];
         __syncthreads();
     }
     if (threadIdx.x == 0)
@@ -243,20 +246,19 @@ static __global__ void reduce_256(float *sum)
 
 static void show_reduction(void)
 {
-    static const unsigned threads[] = {256, 192};
-    float sum[2];
+    static const unsigned threads[] = {256, 64, 192, 100, 96};
+    float sum;
     int k;
 
-    for (k = 0; k < 2; k++) {
+    printf("(16) the sum of a 1 from each thread of a block:");
+    for (k = 0; k < 5; k++) {
         clear();
-        reduce_256<<<1, 256>>>((float *)d_memory + 64); /* known contents */
-        reduce_256<<<1, threads[k]>>>((float *)d_memory);
+        reduce_by_halves<<<1, threads[k]>>>((float *)d_memory);
         CHECK(cudaGetLastError());
-        CHECK(cudaMemcpy(&sum[k], d_memory, 4, cudaMemcpyDeviceToHost));
+        CHECK(cudaMemcpy(&sum, d_memory, sizeof sum, cudaMemcpyDeviceToHost));
+        printf("%s %g from %u", k > 0 ? "," : "", (double)sum, threads[k]);
     }
-    printf("(16) the sum of a 1 from each thread: %g from 256 threads, %g from "
-           "192\n",
-           (double)sum[0], (double)sum[1]);
+    printf("\n");
 }
 
 /* --- (17) adds in shared and in global memory --- */
@@ -324,9 +326,10 @@ static void show_shared(void)
                                                 TURNS);
             ms[3] = end_ms();
         }
-        printf("(17) %3u cells a block: float shared %.3f ms, global %.3f ms; "
-               "int shared %.3f ms, global %.3f ms\n",
-               cells[k], ms[0], ms[1], ms[2], ms[3]);
+        printf(
+            "(17) %3u cells per block: float shared %.3f ms, global %.3f ms; "
+            "int shared %.3f ms, global %.3f ms\n",
+            cells[k], ms[0], ms[1], ms[2], ms[3]);
     }
 }
 
