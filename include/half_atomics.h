@@ -9,8 +9,8 @@
  * A 2-byte add compiles to a compare-and-swap loop (sm_75 to sm_120 were looked
  * at). A pair has an instruction of its own. So a single half is added as a
  * pair with -0 in its neighbour's place: x + -0 is x for every number x, -0 as
- * well. The idea is PyTorch's fastAtomicAdd, which pads with +0 and asks for
- * the old value.
+ * well. The idea is PyTorch's fastAtomicAdd, which pads with +0. It drops the
+ * old value, but CUDA's header makes an ATOM of its add all the same.
  *
  * Asked of the caller
  *   - base points into global memory, at a multiple of 2 bytes.
@@ -42,8 +42,8 @@
  *   swaps all of its 4 bytes, on every architecture: it writes the other half,
  *   outside of the array, back as it was.
  *
- * No function returns the old value: not to ask for it is what makes RED the
- * cheaper instruction. Where you need it, call atomicAdd().
+ * No function returns the old value: RED is the cheaper instruction because it
+ * brings none back. Where you need it, call atomicAdd().
  *
  * For CUDA C++ (11.8 to 13), NVRTC too, and for C11 where something compiles
  * kernels as C, as this repository's CPU emulation does. Where a C++ compiler
