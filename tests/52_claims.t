@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # What the pages of lessons 4 and 5 and docs/ say that nvcc makes of the
 # programs: the loops in the machine code of every architecture, the listings of
-# results/, the programs of tools/; and the tables of tools/experiments.awk.
+# results/, the programs of tools/; the tables of tools/experiments.awk; and the
+# figures that the pages work out in prose, from results/ and by running.
 use strict;
 use warnings;
 use FindBin;
@@ -336,6 +337,179 @@ for (qw(tools/table.awk:MOVING tools/experiments.awk:M
     exercises/13_whose_speedup.c:MOVING)) {
     my ($file, $name) = split /:/;
     like($model{$file}, qr/\b$name = $moving\b/, "$file: M, as counted here");
+}
+
+# --- what the pages work out in prose ---
+
+# Whether a page says this, wherever its lines end.
+sub says {
+    my ($file, $words) = @_;
+    my $page = slurp("$root/$file") =~ s/<!--.*?-->//sgr =~ s/\s+/ /gr;
+    ok(index($page, $words) >= 0, "$file: $words");
+}
+
+sub rows_of {
+    my ($head, @lines) = split /\n/, slurp("$root/results/$_[0]");
+    my @names = split /,/, $head;
+    return map { my %row; @row{@names} = split /,/, $_, -1; \%row } @lines;
+}
+
+# The only row of results/FILE whose columns have these values.
+sub row_of {
+    my ($file, %is) = @_;
+    my @found = grep { my $row = $_; !grep { $row->{$_} ne $is{$_} } keys %is }
+        rows_of($file);
+    is(scalar @found, 1, join(' ', "$file: one row", %is));
+    return $found[0];
+}
+
+# corrections.md: claims 12 and 16 of the program itself, on the CPU.
+sub halved {
+    my ($threads) = @_;
+    my @part = (1) x $threads;
+    for (my $step = $threads >> 1; $step > 0; $step >>= 1) {
+        $part[$_] += $part[$_ + $step] for 0 .. $step - 1;
+    }
+    return $part[0];
+}
+{
+    my $tree = copy_tree('claims');
+    my $source = slurp("$root/tools/corrections.cu");
+    $source =~ s/^    show_(?!inc|reduction)\w+\(\);\n//mg;
+    spew("$tree/tests/cpu/claims.cu", $source);
+    my ($status, undef, $err) = run($make, '-s', '-C', $tree, 'BACKEND=cpu',
+        'BUILD=built', 'built/claims');
+    is($status, 0, 'corrections.cu: builds for the CPU') or diag($err);
+    ($status, my $out) = run("$tree/built/claims");
+    is($status, 0, 'corrections.cu: runs there');
+    my $sums = join ', ', map { halved($_) . " from $_" } 256, 64, 192, 100, 96;
+    my ($inc, $reduction) = $out =~ /^(\(12\) .*)\n(\(16\) .*)/m;
+    like($inc // '', qr/: 100 after 100 calls, 0 after 101\z/,
+        'claim 12: a period of 101');
+    is($reduction // '', "(16) the sum of a 1 from each thread of a block: "
+        . $sums, 'claim 16: halving from blockDim.x / 2');
+    is(scalar(grep { halved(1 << $_) != 1 << $_ } 0 .. 8), 0,
+        'claim 16: right for every power of two');
+    says('docs/corrections.md', '192 ones give ' . halved(192)
+        . ', 96 or 100 give ' . halved(100));
+
+    my $printed = slurp("$root/results/nvidia_h200/corrections.txt");
+  TODO: {
+        local $TODO = 'make corrections has to run again on the H200';
+        like($printed, qr/^\Q$reduction\E$/m, 'claim 16: on the H200');
+    }
+    like($printed, qr/^\Q$inc\E$/m, 'claim 12: on the H200');
+    my ($global, $shared) = $printed =~ /global ([\d.]+) ms.*?, ([\d.]+) ms;/;
+    my $gain = sprintf '%.1f', $global / $shared;
+    says('docs/corrections.md', "it is $gain times as fast");
+}
+
+# reading_speedups.md: the ranges, from the constants of exercise 13.
+{
+    my $page = 'docs/reading_speedups.md';
+    my %constant = $model{'exercises/13_whose_speedup.c'} =~
+        /\b([A-Z_]+) = ([\d.]+)\b/g;
+    my %chip = $model{'tools/table.awk'} =~ /split\("(\d+ \d+)", (\w+),/g;
+    my %in_flight = map { my ($m, $t) = split / /; ($chip{$_} => $m * $t) }
+        keys %chip;
+    my %range = map { my $r = $in_flight{$_}; $_ => join ' to ', map {
+        sprintf '%.2f', (1 + $_ * $constant{MOVING} * $r / 2**25)
+            / $constant{PRICES} } @constant{qw(LEAST_K MOST_K)} }
+        keys %in_flight;
+    says($page, "says $range{RTX5070} for the RTX 5070, $range{A100} for the "
+        . "A100 and $range{H200} for an H200");
+    is("$range{RTX5070}, $range{A100}", '0.84 to 1.53, 1.66 to 3.76',
+        'the ranges by hand');
+
+    my %ns = map { ("$_->{question},$_->{setting},$_->{in_flight}",
+        $_->{tries} ? $_->{ms} * 1e6 / $_->{tries} : 0) }
+        rows_of('nvidia_h200/experiments.csv');
+    my @least = (sort { $ns{$a} <=> $ns{$b} }
+        grep { !/^distance/ && $ns{$_} } keys %ns)[0, 1];
+    is("@least", 'lifetime,long-lived,270336 carveout,75%,270336',
+        'where a try costs least');
+    says($page, sprintf 'it is less: %.2f with 75%% shared memory, next, and '
+        . '%.2f for the long-lived threads at 270,336', @ns{reverse @least});
+
+    my $alone = row_of('nvidia_h200.csv', variant => 'v1_pack2')->{ns_per_add};
+    my @times = map { sprintf '%.1f', row_of('nvidia_h200/experiments.csv',
+        setting => "4 bytes; 16 cells $_ apart")->{ms} * 1e6 / 2**20 / $alone }
+        4, 32, 128, 4096;
+    says($page, "at 32 and 128 bytes an add to each takes $times[1] and "
+        . "$times[2] times as long");
+    is("$times[0] $times[3]", '1.0 1.0', 'and those that do not disturb');
+
+    my %price;
+    for my $unit (qw(nvidia_h200 nvidia_h200_2)) {
+        my $counted = slurp("$root/results/$unit/profile1.txt") =~ tr/,//dr;
+        my ($ms) = $counted =~ /time_duration\.sum +ms +([\d.]+)/;
+        my ($requests) = $counted =~ /op_atom\.sum +request +(\d+)/;
+        $price{ sprintf '%.2f', $ms * 1e6 / $requests }++;
+    }
+    is(scalar keys %price, 1, 'time over requests: the same on two units');
+    says('docs/reading_speedups.md', "the requests is @{[keys %price]} ns on both");
+    says('results/README.md', "over requests is @{[keys %price]} ns on both");
+}
+
+# half_precision.md: the sum of the products, and of those of 0.1 itself.
+{
+    my $rounded = 2**25 * $product / 2**24;
+    my $real = sprintf '%.2f', 2**25 / 100;
+    says('docs/half_precision.md', ("come to $rounded exactly; with 0.1 itself "
+        . "they would come to $real") =~ s/(?<=335)(?=\d)/,/gr);
+}
+
+# results/README.md: which rows have fewer runs.
+{
+    my %short;
+    for my $file (files_of(qr/\.csv\z/, 'results')) {
+        my $short = grep { ($_->{how} // '') =~ /last 1 of 3/ }
+            rows_of($file =~ s{^results/}{}r);
+        $short{ basename($file, '.csv') } = 1 if $short;
+    }
+    is(join(' ', sort keys %short), 'lesson5 lesson8',
+        'rows of 3 runs: lessons 5 and 8');
+}
+
+# answers.md: lesson 7 without .cs, on one row.
+{
+    my ($with, $without) = map {
+        /^one .*?vector +([\d.]+).*?grouped +([\d.]+)/ms ? [$1, $2] : ()
+    } split /^lesson 7 /m, slurp("$root/results/nvidia_h200/try_next.txt");
+    my @change = map { sprintf '%.0f', 100 * ($without->[$_] / $with->[$_] - 1) }
+        0, 1;
+    is($change[0], '0', 'without .cs on one row: vector loses nothing');
+    says('docs/answers.md', "`grouped` takes $change[1]% longer and `vector` "
+        . 'loses nothing');
+}
+
+# atomics.md: one cell of 32 bits, in shared against global memory.
+{
+    my %ns = map { ("$_->{variant} $_->{cells}", $_->{ns_per_add}) }
+        rows_of('nvidia_h200/lesson9.csv');
+    my $faster = join ' ', grep { $ns{"shared_$_ 1"} < $ns{"global_$_ 1"} }
+        qw(int exch inc and cas);
+    is($faster, 'int exch inc and', 'shared memory is faster, but not for CAS');
+    says('docs/atomics.md', 'holds for adds of 32-bit integers**, and for Exch, '
+        . 'Inc and And, but not for CAS');
+}
+
+# Lesson 5's page: one run, the one that it quotes.
+{
+    my %ratio;
+    my $rows = '';
+    for (split /\n/, slurp("$root/results/nvidia_h200/lesson5.txt")) {
+        $rows = $1 if /^(\w+)/;
+        push @{ $ratio{$rows} }, $1 if /^ +2\^\d+(?: +[\d.]+){3} +([\d.e+]+) /;
+    }
+    my @least = map { (sort { $a <=> $b } @$_)[0] } @ratio{qw(frozen threads)};
+    my @most = map { (sort { $b <=> $a } @$_)[0] } @ratio{qw(count threads)};
+    cmp_ok($least[0], '<', 0.5, 'frozen: less than a half');
+    ok($most[0] > 2500 && $most[0] < 3000, 'count: nearly three thousand');
+    ok($least[1] < 1 && $most[1] > 2.5 && $most[1] < 3,
+        'threads: from less than 1 to nearly 3');
+    unlike(slurp("$root/lessons/v4_storm/README.md"), qr{nvidia_h200/\S+\.csv},
+        'and no figure of another run of the lesson');
 }
 
 done_testing();
