@@ -137,7 +137,7 @@ compiles('an unchanged tree', 0, 'BACKEND=cpu');
 age();
 compiles('an aged tree', 0, 'BACKEND=cpu');
 for my $file (qw(common/lesson.h common/timing.h common/fp16.h
-    common/cpu/cuda_runtime.h common/cpu/launch.awk common/cpu/runtime.c
+    common/cpu/cuda_runtime.h common/cpu/launch.awk common/cpu/pool.c
     lessons/v0_half/v0_half.cu)) {
     age();
     utime undef, undef, "$tree/$file";

@@ -55,7 +55,7 @@ SKIP: {
 my @flags = (qw(-std=gnu11 -O2 -Wall -Wextra -Wconversion -Werror -pthread
     -ffp-contract=off -fno-strict-aliasing -fsanitize=alignment
     -fsanitize-undefined-trap-on-error -Icommon/cpu -Icommon -c -o), '/dev/null');
-my @units = ('common/cpu/runtime.c');
+my @units = (glob 'common/cpu/*.c');
 for my $source (glob 'lessons/v*_*/*.cu') {
     my ($status, $out, $err) = run('awk', '-f', 'common/cpu/launch.awk', $source);
     is("$status$err", '0', "$source: rewritten for the CPU") or next;

@@ -13,7 +13,10 @@
 #include <stdlib.h>
 
 #include "barrier.h"
+#include "faults.h"
 #include "fiber.h"
+#include "interleave.h"
+#include "pool.h"
 
 enum { NOBODY = MAX_BLOCK_THREADS };
 

@@ -186,10 +186,6 @@ static inline half2 __hfma2(half2 a, half2 b, half2 c)
 
 /* --- atomics --- */
 
-/* In interleaved mode, the loop that a GPU runs: each of its tries waits for
- * its turn. Returns the old bits. */
-uint16_t cpu_add_half_in_turns(uint16_t *p, uint16_t v);
-
 /* A sum with the same bits needs no store, so it is done as a load: that keeps
  * the line shared between the pool threads once the sum has frozen. */
 static inline half cpu_atomic_add_half(half *p, half v)

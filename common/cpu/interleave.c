@@ -15,11 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cuda_fp16.h>
-
 #include "barrier.h"
-#include "block.h"
+#include "errors.h"
+#include "faults.h"
 #include "fiber.h"
+#include "pool.h"
+#include "shared.h"
 
 enum { LATENCY = 8, JITTER = 8 }; /* ticks */
 
@@ -55,7 +56,6 @@ static unsigned cpu_heap_count;
 static struct slot *cpu_running; /* the thread whose fiber runs */
 static struct resident *cpu_residents;
 static struct resident *cpu_shown; /* whose __shared__ variables are there */
-static char *cpu_shared;
 static size_t cpu_shared_bytes;
 static int cpu_faulted;
 static unsigned long long cpu_now, cpu_order, cpu_random, cpu_next_block;
@@ -173,9 +173,9 @@ void cpu_leave_interleaved(void)
 static void show_shared(struct resident *resident)
 {
     if (cpu_shown && cpu_shown != resident)
-        memcpy(cpu_shown->shared, cpu_shared, cpu_shared_bytes);
+        memcpy(cpu_shown->shared, cpu_shared.begin, cpu_shared_bytes);
     if (cpu_shown != resident && cpu_shared_bytes > 0)
-        memcpy(cpu_shared, resident->shared, cpu_shared_bytes);
+        memcpy(cpu_shared.begin, resident->shared, cpu_shared_bytes);
     cpu_shown = cpu_shared_bytes > 0 ? resident : NULL;
 }
 
@@ -310,7 +310,7 @@ static int require_residents(unsigned count)
 {
     unsigned i;
 
-    cpu_find_shared(&cpu_shared, &cpu_shared_bytes);
+    cpu_shared_bytes = (size_t)(cpu_shared.end - cpu_shared.begin);
     cpu_shown = NULL;
     cpu_residents = (struct resident *)calloc(count, sizeof *cpu_residents);
     for (i = 0; cpu_residents && i < count; i++) {
@@ -322,16 +322,26 @@ static int require_residents(unsigned count)
     return cpu_residents && i == count ? 0 : -1;
 }
 
-int cpu_run_interleaved(unsigned resident)
+static unsigned fitting_blocks(unsigned threads)
+{
+    int blocks = 0;
+
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, (int)threads,
+                                                  cpu_job.shared);
+    return (unsigned)blocks < cpu_job.blocks ? (unsigned)blocks
+                                             : (unsigned)cpu_job.blocks;
+}
+
+void cpu_run_interleaved(void)
 {
     unsigned threads = cpu_job.block.x * cpu_job.block.y * cpu_job.block.z, i;
+    unsigned resident = fitting_blocks(threads);
 
-    if (resident > cpu_job.blocks)
-        resident = (unsigned)cpu_job.blocks;
     if (require_residents(resident) != 0 ||
         require_slots(resident * threads) != 0) {
         drop_residents(resident);
-        return -1;
+        cpu_answer(cudaErrorMemoryAllocation);
+        return;
     }
     cpu_scheduler = cpu_fiber_of_thread();
     cpu_heap_count = 0;
@@ -346,26 +356,4 @@ int cpu_run_interleaved(unsigned resident)
     drop_residents(resident);
     if (cpu_faulted)
         drop_slots();
-    return 0;
-}
-
-/* The GPU swaps the 4-byte word around the half, so a neighbour that changes
- * makes a try fail, too. */
-uint16_t cpu_add_half_in_turns(uint16_t *p, uint16_t v)
-{
-    uint32_t *word = (uint32_t *)((uintptr_t)p & ~(uintptr_t)3);
-    unsigned shift = (uintptr_t)p & 2 ? 16 : 0;
-    uint32_t seen, old;
-
-    cpu_check_place(p, sizeof *p);
-    for (old = *word;;) {
-        uint16_t sum = fp16_add((uint16_t)(old >> shift), v);
-        cpu_check(p, sizeof *p); /* waits for its turn */
-        seen = old;
-        old = *word;
-        if (old == seen) {
-            *p = sum;
-            return (uint16_t)(old >> shift);
-        }
-    }
 }

@@ -26,13 +26,16 @@
 #       (void)cpu_args; cpu_launch("scale", cpu_dim3((blocks)),
 #         cpu_dim3((256)), (0), (0), cpu_run_scale, &cpu_args); } while (0);
 #
+# After a __device__ variable comes CPU_DEVICE_VARIABLE(NUMBER, NAME);, which
+# tells the emulation where atomics may work; functions are left as they are.
+#
 # The call under if (0) never runs: through it the compiler reports a wrong
 # argument as one of scale. Line numbers stay: one #line comes first, and a
 # launch over several lines is followed by as many newlines. What is not
 # understood ends with FILE:LINE: error: ..., status 1 and no output. Limits: a
-# backslash at a line's end must not split a name, and no macro may hide a
-# kernel or a launch. Of __shared__ variables only those are looked at that C
-# takes and CUDA does not.
+# backslash at a line's end must not split a name, and what is rewritten must
+# stand in this file, not in a header or a macro. Of __shared__ variables only
+# those are looked at that C takes and CUDA does not.
 #
 # The file is cut into tokens: text[i] is token i, line[i] its line, blank[i]
 # marks space, newlines and comments, on[i] is the preprocessor line it is part
@@ -48,6 +51,7 @@ BEGIN {
     for (c = 1; c <= ncode; c++) {
         if (tok(c) == "__global__") c = rewrite_kernel(c)
         else if (tok(c) == "<<<") c = rewrite_launch(c)
+        else if (tok(c) == "__device__") c = note_variables(c)
         else if (tok(c) == "__shared__") check_shared(c)
     }
     name = ARGV[1]
@@ -203,7 +207,7 @@ function rewrite_kernel(c,    first, name, shut, type) {
     read_parameters(name, c + 2, shut - 1)
     if (!is_first(name, within[code[first]])) return shut
     type = "struct cpu_args_" name
-    before[code[first]] = type " { " members "}; " join(first, shut) "; " \
+    before[code[first]] = before[code[first]] type " { " members "}; " join(first, shut) "; " \
         "static __attribute__((unused)) void cpu_run_" name \
         "(const void *cpu_args) { const " type " *cpu_a = (const " type \
         " *)cpu_args; (void)cpu_a; while (cpu_next_thread()) " name "(" \
@@ -280,6 +284,41 @@ function is_first(name, place,    i, n, old) {
         if (index(place " ", old[i] " ") == 1) return 0
     declared[name] = declared[name] place ","
     return 1
+}
+
+# ---- Variables in device memory ----
+
+# What comes first, a ( or one of = , ; tells a function from variables, but for
+# attributes and the body of a struct.
+function note_variables(c,    d, t, name, in_value, notes) {
+    for (d = declaration_start(c); d < c; d++)
+        if (tok(d) == "extern") return c
+    for (; c <= ncode; c++) {
+        t = tok(c)
+        if (index("[{", t) || (t == "(" && (in_value || tok(c - 1) ~ \
+            /^(__attribute__|__align__|_Alignas|__typeof__)$/)))
+            c = closing(c)
+        else if (t == "(" || t == "extern") return c
+        else if (t == "=") in_value = 1
+        else if (t == "," || t == ";") {
+            notes = notes " CPU_DEVICE_VARIABLE(" c ", " name ");"
+            in_value = 0
+            if (t == ";") break
+        } else if (!in_value && (index("[=,;", tok(c + 1)) || \
+            tok(c + 1) ~ /^__a.*__$/))
+            name = t
+    }
+    if (notes != "") before[code[c] + 1] = notes
+    return c
+}
+
+# From an opening bracket to the one that closes it.
+function closing(c,    depth) {
+    for (; c <= ncode; c++) {
+        depth += (index("([{", tok(c)) > 0) - (index(")]}", tok(c)) > 0)
+        if (!depth) break
+    }
+    return c
 }
 
 # ---- Variables in shared memory ----

@@ -1,7 +1,9 @@
 /* Where the calling thread's __shared__ variables lie: cuda_runtime.h puts them
  * all into one section of the thread-local storage. */
 #define _GNU_SOURCE
-#include "block.h"
+#include "shared.h"
+
+_Thread_local struct cpu_region cpu_shared;
 
 #ifdef __ELF__
 #include <link.h>
@@ -24,22 +26,28 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *result)
     return 1;
 }
 
-void cpu_find_shared(char **begin, size_t *bytes)
+static void find_shared(void)
 {
-    uintptr_t offset = 0;
+    uintptr_t begin = (uintptr_t)__start_cpu_shared, offset = 0;
+    uintptr_t end = (uintptr_t)__stop_cpu_shared;
 
-    *begin = NULL;
-    *bytes =
-        (size_t)((uintptr_t)__stop_cpu_shared - (uintptr_t)__start_cpu_shared);
-    if (*bytes == 0)
+    if (begin == end)
         return;
     dl_iterate_phdr(find_program, &offset);
-    *begin = (char *)((uintptr_t)__start_cpu_shared + offset);
+    cpu_shared.begin = (char *)(begin + offset);
+    cpu_shared.end = (char *)(end + offset);
 }
 #else
-void cpu_find_shared(char **begin, size_t *bytes)
+static void find_shared(void)
 {
-    *begin = NULL;
-    *bytes = 0;
 }
 #endif
+
+void cpu_fill_shared(void)
+{
+    if (!cpu_shared.begin)
+        find_shared();
+    if (cpu_shared.begin)
+        memset(cpu_shared.begin, 0xff,
+               (size_t)(cpu_shared.end - cpu_shared.begin));
+}
