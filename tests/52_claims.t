@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # What the pages of lessons 4 and 5 and docs/ say that nvcc makes of the
 # programs: the loops in the machine code of every architecture, the listings of
-# results/, the programs of tools/; and the tables of tools/experiments.awk.
+# results/, the programs of tools/; and the tables of tools/experiments.cu.
 use strict;
 use warnings;
 use FindBin;
@@ -215,7 +215,7 @@ SKIP: {
     }
 }
 
-# --- tools/experiments.awk ---
+# --- the tables of the experiments ---
 
 my @questions = qw(lifetime lanes block carveout distance price place);
 my @awks;
@@ -233,12 +233,12 @@ sub table {
     my ($question, $file) = @_;
     my @first;
     for my $awk (@awks) {
-        my @result = run(@$awk, '-v', "table=experiment_$question", '-f',
-            'tools/experiments.awk', $file);
+        my @result = run(@$awk, '-v', "table=$question",
+            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table)), $file);
         @first = @result if !@first;
         is(join('|', map { $_ ? 1 : 0 } $result[0]) . $result[1],
             ($first[0] ? 1 : 0) . $first[1],
-            "$awk->[0]: experiment_$question: as by $awks[0][0]");
+            "$awk->[0]: $question: as by $awks[0][0]");
     }
     return @first;
 }
@@ -246,28 +246,32 @@ sub table {
 my $measured = 'results/nvidia_h200/experiments.csv';
 for my $question (@questions) {
     my ($status, $out, $err) = table($question, $measured);
-    is("$status$err", '0', "experiment_$question: exit 0");
+    is("$status$err", '0', "$question: exit 0");
     my ($head, $rule, @rows) = split /\n/, $out;
     my $columns = () = $head =~ /\|/g;
-    is($rule, '|' . '---|' x ($columns - 1), "experiment_$question: a rule");
-    cmp_ok(scalar @rows, '>=', 1, "experiment_$question: there are rows");
+    is($rule, '|' . '---|' x ($columns - 1), "$question: a rule");
+    cmp_ok(scalar @rows, '>=', 1, "$question: there are rows");
     my @odd = grep { my $bars = () = /\|/g;
         $bars != $columns || /\| *\|/ || /nan|inf\b|-0\.\d/ } @rows;
-    is("@odd", '', "experiment_$question: all cells of all rows");
+    is("@odd", '', "$question: all cells of all rows");
 }
 {
     my ($status, $out, $err) = table('speeds', $measured);
     is($status, 1, 'an unknown table: exit 1');
-    like($err, qr/^experiments\.awk: there is no table experiment_speeds$/m,
-        'and it says so');
-    spew("$tmp/empty.csv", "question,setting,in_flight,n,ms,tries\n");
-    ($status, $out, $err) = table('lanes', "$tmp/empty.csv");
-    is($status, 1, 'a table without rows: exit 1');
-    like($err, qr/no rows for lanes/, 'and it says so');
+    like($err, qr/^there is no table speeds$/m, 'and it says so');
+    my $header = 'question,setting,in_flight,n,ms,tries';
+    for (['no rows follow', "$header\n"],
+        ['no rows for lanes', "$header\nprice,a,1,100,0.3,100\n"]) {
+        my ($why, $text) = @$_;
+        spew("$tmp/empty.csv", $text);
+        ($status, $out, $err) = table('lanes', "$tmp/empty.csv");
+        is("$status$out", '1', "a table without rows: exit 1, no output");
+        one_line($err, qr/$why$/, 'and one line says so');
+    }
     my @asked = slurp("$root/tools/experiments.cu") =~
         /\bquestion = "(\w+)"/g;
     is(join(' ', sort @asked), join(' ', sort @questions),
-        'experiments.cu asks what experiments.awk answers');
+        'experiments.cu asks what table.awk answers');
 }
 
 # Figures worked out by hand; k = (tries - n) / (2798 R).
@@ -313,7 +317,7 @@ for my $question (@questions) {
 # --- the model's constants: the same wherever they stand ---
 
 my %model = map { $_ => slurp("$root/$_") } qw(tools/table.awk
-    tools/experiments.awk exercises/13_whose_speedup.c
+    exercises/13_whose_speedup.c
     lessons/v4_storm/v4_storm.cu);
 # Which constant: the name it has in each of the files.
 for (
@@ -332,7 +336,7 @@ for (
 }
 my @sums = sums($product, 3000, 0);
 my ($moving) = grep { $sums[$_ + 1] == $sums[$_] } 0 .. $#sums - 1;
-for (qw(tools/table.awk:MOVING tools/experiments.awk:M
+for (qw(tools/table.awk:MOVING
     exercises/13_whose_speedup.c:MOVING)) {
     my ($file, $name) = split /:/;
     like($model{$file}, qr/\b$name = $moving\b/, "$file: M, as counted here");
