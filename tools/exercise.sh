@@ -12,6 +12,7 @@
 # From the Makefile: TASKS, the numbers of all exercises; BUILD, where programs
 # go; BUILD_CU and BUILD_C, the commands that make "$program" of "$source".
 set -eu
+export LC_ALL=C
 seconds=10          # the time limit of a program
 megabytes=50        # the most it may print
 all_hold='done      all checks hold'
