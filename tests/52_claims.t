@@ -93,7 +93,8 @@ my $nvcc = find_nvcc();
 SKIP: {
     skip_or_fail('there is no nvcc here') if !$nvcc;
     my @sources = map { "$root/$_" } qw(lessons/v3_cas/v3_cas.cu
-        lessons/v4_storm/v4_storm.cu tools/experiments.cu tools/corrections.cu);
+        lessons/v4_storm/v4_storm.cu tools/experiments.cu tools/corrections.cu
+        tools/corrections_shared.cu);
     my @results = compile_kept($nvcc, @sources);
     for my $i (0 .. $#sources) {
         my ($status, $out, $err) = @{ $results[$i] };
@@ -116,7 +117,7 @@ SKIP: {
     skip_or_fail('there is no nvdisasm here') if !find_disassembler('nvdisasm');
     for my $arch (@archs) {
         my %text;
-        for my $source (qw(v3_cas v4_storm corrections)) {
+        for my $source (qw(v3_cas v4_storm corrections_shared)) {
             my ($status, $out, $err) = disassemble($source, $arch);
             is($status, 0, "$source, SASS for sm_$arch: can be read")
                 or diag($err);
@@ -164,7 +165,7 @@ SKIP: {
             "add_4_bytes, sm_$arch: not in a loop");
 
         # Adds in shared memory: a loop for float, an instruction for int.
-        my $float = $kernel->('corrections', 'add_shared_float');
+        my $float = $kernel->('corrections_shared', 'add_shared_float');
         my %shared = map { $_ => 1 } $float =~ /\b(ATOMS\.\S+)/g;
         is(join(' ', keys %shared), 'ATOMS.CAST.SPIN',
             "add_shared_float, sm_$arch: a compare-and-swap");
@@ -180,7 +181,7 @@ SKIP: {
         is(scalar @looped, scalar @spin,
             "add_shared_float, sm_$arch: each in a loop that loads and adds");
         %shared = map { $_ => 1 }
-            $kernel->('corrections', 'add_shared_int') =~ /\b(ATOMS\.[\w.]+)/g;
+            $kernel->('corrections_shared', 'add_shared_int') =~ /\b(ATOMS\.[\w.]+)/g;
         is(join(' ', keys %shared), 'ATOMS.ADD',
             "add_shared_int, sm_$arch: the hardware's add");
     }

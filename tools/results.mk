@@ -19,8 +19,9 @@ bench-cpu:
 experiments corrections: known-arch
 	@[ '$(BACKEND)' = cuda ] || { echo "$@: needs an NVIDIA GPU" >&2; exit 2; }
 	@mkdir -p $(BUILD)
-	@$(COMPILE) -o $(BUILD)/$@ tools/$@.cu
-	@$(BUILD)/$@
+	@for source in tools/$@*.cu; do \
+	    $(COMPILE) -o $(BUILD)/$@ $$source && $(BUILD)/$@ || exit; \
+	done
 
 # What tools/peers/peers.py loads: the lessons' kernels, CUB and their like.
 PYTHON ?= python3
