@@ -41,7 +41,7 @@ sub breaches {
     return @found;
 }
 
-my @sources = files_of(qr/\.(cu|c)\z/, qw(lessons exercises solutions));
+my @sources = files_of(qr/\.(cu|c|h)\z/, qw(lessons exercises solutions));
 cmp_ok(scalar @sources, '>=', @lessons, 'there are sources');
 for my $source (@sources) {
     my @found = breaches(slurp("$root/$source"));
