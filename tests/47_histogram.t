@@ -8,14 +8,12 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
-use File::Path qw(remove_tree);
 use Test::More;
 
 my $source = 'lessons/v7_histogram/v7_histogram.cu';
 
 my @rows = qw(global block_one block warp warp_wide bank_wide global_float
-    block_float alone_global alone_block alone_global_float alone_block_float
-    alone_global_half alone_block_half);
+    block_float);
 my @kinds = qw(random skewed constant);
 
 # --- the data and the counts, made here ---
@@ -35,30 +33,18 @@ sub bytes_of {
     return @bytes;
 }
 
-# The slots: the bins and what lies outside. A half stops at 2048: a shared cell
-# belongs to one value, a global one to all values that lie outside.
+# The slots: the bins and what lies outside.
 sub count_bytes {
-    my ($row, $bins, @bytes) = @_;
-    my (%cell, @slot);
-    $cell{$_}++ for @bytes;
-    @slot = (0) x ($bins + 1);
-    for my $value (keys %cell) {
-        my $count = $cell{$value};
-        $count = 2048 if $row =~ /block_half/ && $count > 2048;
-        $slot[$value < $bins ? $value : $bins] += $count;
-    }
-    $row =~ /global_half/ and $_ = $_ > 2048 ? 2048 : $_ for @slot;
+    my ($bins, @bytes) = @_;
+    my @slot = (0) x ($bins + 1);
+    $slot[$_ < $bins ? $_ : $bins]++ for @bytes;
     return @slot;
 }
 
 # Marsaglia's paper begins 723471715, 2497366906, 2064144800.
 is(join(' ', bytes_of('random', 3)), '43 148 123', 'the first random bytes');
-is(join(' ', count_bytes('block', 3, 0, 2, 2, 3, 255)), '1 0 2 2',
+is(join(' ', count_bytes(3, 0, 2, 2, 3, 255)), '1 0 2 2',
     'counts in three bins, and outside');
-is(join(' ', count_bytes('alone_block_half', 1, (0) x 2100, (1) x 2100,
-    (2) x 7)), '2048 2055', 'a shared half stops for each value');
-is(join(' ', count_bytes('alone_global_half', 1, (0) x 2100, (1) x 2100,
-    (2) x 7)), '2048 2048', 'a global half for all that is outside');
 is(join(' ', map { my $k = $_; scalar grep { $_ == $k }
     bytes_of('skewed', 4096) } 0 .. 2) =~ /^20\d\d 1[01]\d\d [45]\d\d\z/, 1,
     'skewed: a half, a quarter, an eighth');
@@ -105,26 +91,55 @@ sub check_report {
     my $n = $cpu ? 2**17 : 2**28;
     my ($out, @found) = check_report($n, 256);
     my @sizes = map { $_->[1] } @found;
-    my $small = $n < 2**20 ? $n : 2**20;
     my $float = $n < 2**24 ? $n : 2**24;
-    is("@sizes", join(' ', ($n) x 6, ($float) x 2, ($small) x 6),
+    is("@sizes", join(' ', ($n) x 6, ($float) x 2),
         'the bytes that each way counts');
-    my @stop = $out =~ /a half stops at 2048: (\d+) of (\d+) constant bytes/g;
-    is("@stop", "2048 $small 2048 $small", 'a half stops at 2048');
 }
-unlike((check_report(2048, 256, '--n', 2048, '--runs', 1))[0], qr/stops at/,
-    'but counts 2048');
-like((check_report(2049, 256, '--n', 2049, '--runs', 1))[0],
-    qr/(?:stops at 2048: 2048 of 2049 [^\n]*\n.*?){2}/s, 'and not 2049');
+
+# --- copies of the lesson ---
+
+# What, from, to, and the way that must turn out wrong.
+my @mutants = (
+    ['no fault', '', '', ''],
+    ['no guard', 'return value < bins ? value : bins;', 'return value;',
+        'global, one'],
+    ['a guard that is one off', 'value < bins ? value : bins;',
+        'value <= bins ? value : bins + 1;', 'global, one'],
+    ['no guard at the merge', 'atomicAdd(&counts[slot_of(v, bins)], (count64)sum',
+        'atomicAdd(&counts[v], (count64)sum', 'a copy a bank'],
+    ['a head that is left out', 'if (i < head)', 'if (i + 1 < head)',
+        '16 bytes a load'],
+    ['a tail that is left out', 'if (tail < n)', 'if (tail + 1 < n)',
+        '16 bytes a load'],
+    ['a last word that is left out', 'if (k < words)', 'if (k + 1 < words)',
+        '16 bytes a load'],
+    ['a byte for another', 'word >> 16 & 255', 'word >> 8 & 255',
+        '16 bytes a load'],
+    ['no head', 'head = odd < n ? odd : n', 'head = 0 * odd', ''],
+    ['cells that are not cleared', "        cells[v] = 0;\n", "        ;\n",
+        'a copy a bank'],
+    ['a copy too few', 'c < COPIES; c++', 'c < COPIES - 1; c++', 'a copy a bank'],
+    ['no barrier before the counting', "copy[v] = 0;\n    __syncthreads();",
+        'copy[v] = 0;', 'a copy a block, many'],
+    ['32 bits for 64', 'atomicAdd(&counts[slot_of(v, bins)], (count64)copy[v]);
+}
+
+static __global__ void count_block_float',
+        'atomicAdd(&counts[slot_of(v, bins)], (count64)(copy[v] & 127));
+}
+
+static __global__ void count_block_float', 'a copy a block, many'],
+);
+# On a GPU a race may go well.
+@mutants = grep { $_->[0] !~ /barrier/ } @mutants if !$cpu;
+
+# The first prints what it has counted.
+my ($shown, @faulty) = build_planted(
+    ['counts shown', 'v7_histogram', '*total += count;' => '*total += count; '
+        . 'fprintf(stderr, "%s %s %llu\n", v->name, kinds[kind], count);'],
+    map { [$_->[0], 'v7_histogram', $_->[1], $_->[2]] } @mutants);
 
 # --- every count, against one made here ---
-
-# A lesson that prints what it has counted.
-my $shown = copy_tree('shown');
-edit("$shown/$source", '*total += count;', '*total += count;'
-    . ' fprintf(stderr, "%s %s %llu\n", v->name, kinds[kind], count);');
-my ($made, $out, $err) = run({ dir => $shown }, $make, 'CFLAGS=-O0', $target);
-is($made, 0, 'the lesson that shows its counts builds') or diag($err);
 
 # Every alignment of both ends, the loop of two loads (from 32 KiB on in
 # emulation), and bins from one to all.
@@ -134,8 +149,8 @@ push @cases, [4099, 1024, 33], [2500, 1023, 8], [4200, 7, 3];
 push @cases, [65_541, 3, 256], [40_000, 0, 200];
 my $most = 65_541;
 my %bytes = map { $_ => [bytes_of($_, $most)] } @kinds;
-my @results = run_jobs(map { [{ dir => $shown }, "./$target", '--runs', 1,
-    '--n', $_->[0], '--offset', $_->[1], '--bins', $_->[2]] } @cases);
+my @results = run_jobs(map { [$shown, '--runs', 1, '--n', $_->[0], '--offset',
+    $_->[1], '--bins', $_->[2]] } @cases);
 for my $case (@cases) {
     my ($n, $offset, $bins) = @$case;
     my ($status, $out, $err) = @{ shift @results };
@@ -144,23 +159,20 @@ for my $case (@cases) {
     my %got;
     push @{ $got{"$1 $2"} }, $3 while $err =~ /^(\w+) (\w+) (\d+)$/mg;
     my @wrong;
-    for my $row (@rows) {
-        for my $kind (@kinds) {
-            my @slots = count_bytes($row, $bins, @{ $bytes{$kind} }[0 .. $n - 1]);
-            push @wrong, "$row $kind"
-                if "@slots" ne join ' ', @{ $got{"$row $kind"} // [] };
-        }
+    for my $kind (@kinds) {
+        my @slots = count_bytes($bins, @{ $bytes{$kind} }[0 .. $n - 1]);
+        push @wrong, grep { "@slots" ne join ' ', @{ $got{$_} // [] } }
+            map { "$_ $kind" } @rows;
     }
     is("@wrong", '', "$name: every count of every way");
     is(scalar keys %got, @rows * @kinds, "$name: and no others");
 }
 
-# Beyond the first 2^20 bytes, which the blocks alone stop at.
+# Beyond 2^20 bytes, which are made and counted at a time.
 {
     my ($out, @found) = check_report(2**20 + 77, 9, '--n', 2**20 + 77,
         '--bins', 9, '--offset', 5, '--runs', 1);
-    is($found[$_][1], $_ < 8 ? 2**20 + 77 : 2**20, "row $_: its bytes")
-        for 0, 5, 7, 8, 13;
+    is($found[$_][1], 2**20 + 77, "row $_: its bytes") for 0, 5, 7;
 }
 
 # --- CSV ---
@@ -188,11 +200,7 @@ my @csv = qw(gpu arch toolkit lesson variant data bins n min_ms median_ms
         is(scalar @fields, scalar @csv, "$name: its fields");
         is("$row{lesson} $row{bins} $row{n} $row{source}",
             '8 100 5000 this repository', "$name: the work");
-        my @slots = count_bytes($row{variant}, 100,
-            @{ $bytes{ $row{data} } }[0 .. 4999]);
-        my $total = 0;
-        $total += $_ for @slots;
-        is($row{counted}, $total, "$name: how many were counted");
+        is($row{counted}, 5000, "$name: how many were counted");
         like($row{$_}, qr/^$number_text\z/, "$name: $_") for qw(min_ms
             median_ms ns_per_add);
         cmp_ok(abs($row{ns_per_add} - $row{min_ms} * 1e6 / 5000), '<=',
@@ -237,54 +245,8 @@ for my $case (
 
 # --- faults planted in it ---
 
-my @mutants = (
-    ['no fault', '', '', ''],
-    ['no guard', 'return value < bins ? value : bins;', 'return value;',
-        'global, one'],
-    ['a guard that is one off', 'value < bins ? value : bins;',
-        'value <= bins ? value : bins + 1;', 'global, one'],
-    ['no guard at the merge', 'atomicAdd(&counts[slot_of(v, bins)], (count64)sum',
-        'atomicAdd(&counts[v], (count64)sum', 'a copy a bank'],
-    ['a head that is left out', 'if (i < head)', 'if (i + 1 < head)',
-        '16 bytes a load'],
-    ['a tail that is left out', 'if (tail < n)', 'if (tail + 1 < n)',
-        '16 bytes a load'],
-    ['a last word that is left out', 'if (k < words)', 'if (k + 1 < words)',
-        '16 bytes a load'],
-    ['a byte for another', 'word >> 16 & 255', 'word >> 8 & 255',
-        '16 bytes a load'],
-    ['no head', 'head = odd < n ? odd : n', 'head = 0 * odd', ''],
-    ['cells that are not cleared', "        cells[v] = 0;\n", "        ;\n",
-        'a copy a bank'],
-    ['a copy too few', 'c < COPIES; c++', 'c < COPIES - 1; c++', 'a copy a bank'],
-    ['no barrier before the counting', "copy[v] = 0;\n    __syncthreads();",
-        'copy[v] = 0;', 'a copy a block, many'],
-    ['a half that goes on', 'count > 1 << 11 ? 1 << 11', 'count > 4096 ? 4096',
-        'half, shared'],
-    ['32 bits for 64', 'atomicAdd(&counts[slot_of(v, bins)], (count64)copy[v]);
-}
-
-static __global__ void count_block_float',
-        'atomicAdd(&counts[slot_of(v, bins)], (count64)(copy[v] & 1023));
-}
-
-static __global__ void count_block_float', '(?:a copy a block, many|int, shared)'],
-);
-# On a GPU a race may go well.
-@mutants = grep { $_->[0] !~ /barrier/ } @mutants if !$cpu;
-my $planted = copy_tree('planted');
-remove_tree("$planted/lessons");
-for my $i (0 .. $#mutants) {
-    my ($what, $from, $to) = @{ $mutants[$i] };
-    my $path = sprintf '%s/lessons/v%02d_x/v%02d_x.cu', $planted, $i, $i;
-    spew($path, slurp("$root/$source"));
-    edit($path, $from, $to) if $from ne '';
-}
-($made, $out, $err) = run({ dir => $planted }, $make, '-k', '-j2',
-    'CFLAGS=-O0', 'all');
-is($made, 0, 'the lessons with faults build') or diag($err);
-@results = run_jobs(map { [{ dir => $planted }, "./lesson$_", '--n', 40_037,
-    '--offset', 9, '--bins', 100, '--runs', 1] } 1 .. @mutants);
+@results = run_jobs(map { [$_, '--n', 40_037, '--offset', 9, '--bins', 100,
+    '--runs', 1] } @faulty);
 for my $mutant (@mutants) {
     my ($what, $from, $to, $where) = @$mutant;
     my ($status, $out, $err) = @{ shift @results };
@@ -351,12 +313,6 @@ SKIP: {
             "count_block_float, sm_$arch: a shared compare-and-swap");
         ok(has_loop($float, 'LDS', 'FADD', 'ATOMS\.CAST\.SPIN'),
             "count_block_float, sm_$arch: in a loop that loads and adds");
-        my $half = $kernel->('count_block_half');
-        is($kinds_of->($half, 'ATOMS?G?') =~ s/ATOMS/ATOM/r,
-            'ATOM.E.CAS.STRONG.GPU',
-            "count_block_half, sm_$arch: a compare-and-swap");
-        ok(has_loop($half, 'HADD2', 'ATOM\.E\.CAS'),
-            "count_block_half, sm_$arch: in a loop that adds");
 
         like($kinds_of->($kernel->('count_global'), 'REDG?'),
             qr/^REDG?\.E\.ADD\.64\.STRONG\.GPU\z/,
@@ -364,8 +320,6 @@ SKIP: {
         like($kinds_of->($kernel->('count_global_float'), 'REDG?'),
             qr/^REDG?\.E\.ADD\.F32\.FTZ\.RN\.STRONG\.GPU\z/,
             "count_global_float, sm_$arch: one instruction");
-        ok(has_loop($kernel->('count_global_half'), 'HADD2', 'ATOMG?\.E\.CAS'),
-            "count_global_half, sm_$arch: a loop");
     }
 }
 

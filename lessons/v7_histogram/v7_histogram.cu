@@ -8,18 +8,15 @@
  *
  * Build it alone:  nvcc -arch=native -Icommon -o lesson8 \
  *                      lessons/v7_histogram/v7_histogram.cu
- * It counts random, skewed and constant bytes, in six ways and in cells of
- * three types, compares every count with the CPU's, and prints how many bytes a
+ * It counts random, skewed and constant bytes, in six ways and in cells of two
+ * types, compares every count with the CPU's, and prints how many bytes a
  * nanosecond were counted. A byte that has no bin is counted outside of them.
  */
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "device.h"
-#include "fp16.h"
 #include "options.h"
 #include "report.h"
-#include "timing.h"
 
 enum {
     VALUES = 256,          /* of a byte */
@@ -28,6 +25,8 @@ enum {
     WARP_THREADS = 32,     /* these share a copy, or each has another one */
     COPIES_THREADS = 1024, /* of a block with COPIES copies: COPIES warps */
 };
+
+static const long long MOST_IN_FLOAT = 1 << 24; /* a float cell stops there */
 
 typedef unsigned long long count64; /* a bin may take more than 2^32 bytes */
 
@@ -68,15 +67,6 @@ static __global__ void count_global_float(const unsigned char *data,
         atomicAdd(&counts[slot_of(data[i], bins)], 1.0f);
 }
 
-static __global__ void count_global_half(const unsigned char *data, long long n,
-                                         unsigned bins, half *counts)
-{
-    long long i, stride = grid_stride();
-
-    for (i = first_index(); i < n; i += stride)
-        atomicAdd(&counts[slot_of(data[i], bins)], __float2half_rn(1.0f));
-}
-
 /* --- one copy a block, in shared memory --- */
 
 /* The copy has a cell for every byte that there is, bin or not: so the loop
@@ -109,21 +99,6 @@ static __global__ void count_block_float(const unsigned char *data, long long n,
         atomicAdd(&copy[data[i]], 1.0f);
     __syncthreads();
     atomicAdd(&counts[slot_of(v, bins)], (count64)copy[v]);
-}
-
-static __global__ void count_block_half(const unsigned char *data, long long n,
-                                        unsigned bins, count64 *counts)
-{
-    __shared__ half copy[VALUES];
-    long long i, stride = grid_stride();
-    unsigned v = threadIdx.x;
-
-    copy[v] = __float2half_rn(0.0f);
-    __syncthreads();
-    for (i = first_index(); i < n; i += stride)
-        atomicAdd(&copy[data[i]], __float2half_rn(1.0f));
-    __syncthreads();
-    atomicAdd(&counts[slot_of(v, bins)], (count64)__half2float(copy[v]));
 }
 
 /* --- many copies a block --- */
@@ -207,257 +182,66 @@ static __global__ void count_copies(const unsigned char *data, long long n,
     atomicAdd(&counts[slot_of(v, bins)], (count64)sum);
 }
 
-/* --- the variants --- */
+/* --- the ways to count --- */
 
-enum type { INT, FLOAT, HALF };
+enum type { INT, FLOAT };
 enum place { GLOBAL, BLOCK, WARP, BANK };
-enum grid { ONE, MANY, ALONE }; /* an element a thread; all that fit; 1 block */
-
-enum { CUTS = 3 };
-static const long long cuts[CUTS] = {1LL << 20, 1LL << 24, 1LL << 62};
+enum grid { ONE, MANY }; /* an element a thread; as many threads as fit */
 
 static const struct variant {
     const char *name, *what;
     int type, place, wide, grid;
-    int cut; /* counts the first cuts[cut] bytes at most */
 } variants[] = {
-    {"global", "global, one element a thread", INT, GLOBAL, 0, ONE, 2},
-    {"block_one", "a copy a block, one", INT, BLOCK, 0, ONE, 2},
-    {"block", "a copy a block, many elements", INT, BLOCK, 0, MANY, 2},
-    {"warp", "a copy a warp, many", INT, WARP, 0, MANY, 2},
-    {"warp_wide", "a copy a warp, 16 bytes a load", INT, WARP, 1, MANY, 2},
-    {"bank_wide", "a copy a bank, 16 bytes a load", INT, BANK, 1, MANY, 2},
-    {"global_float", "float: global, one", FLOAT, GLOBAL, 0, ONE, 1},
-    {"block_float", "float: a copy a block, many", FLOAT, BLOCK, 0, MANY, 1},
-    {"alone_global", "1 block: int, global", INT, GLOBAL, 0, ALONE, 0},
-    {"alone_block", "1 block: int, shared", INT, BLOCK, 0, ALONE, 0},
-    {"alone_global_float", "1 block: float, global", FLOAT, GLOBAL, 0, ALONE,
-     0},
-    {"alone_block_float", "1 block: float, shared", FLOAT, BLOCK, 0, ALONE, 0},
-    {"alone_global_half", "1 block: half, global", HALF, GLOBAL, 0, ALONE, 0},
-    {"alone_block_half", "1 block: half, shared", HALF, BLOCK, 0, ALONE, 0},
+    {"global", "global, one element a thread", INT, GLOBAL, 0, ONE},
+    {"block_one", "a copy a block, one", INT, BLOCK, 0, ONE},
+    {"block", "a copy a block, many elements", INT, BLOCK, 0, MANY},
+    {"warp", "a copy a warp, many", INT, WARP, 0, MANY},
+    {"warp_wide", "a copy a warp, 16 bytes a load", INT, WARP, 1, MANY},
+    {"bank_wide", "a copy a bank, 16 bytes a load", INT, BANK, 1, MANY},
+    {"global_float", "float: global, one", FLOAT, GLOBAL, 0, ONE},
+    {"block_float", "float: a copy a block, many", FLOAT, BLOCK, 0, MANY},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
-/* The kinds of data: all values alike; a half of the bytes 0, a quarter 1, an
- * eighth 2 …; all 7. */
-enum { RANDOM, SKEWED, CONSTANT, KINDS };
-static const char *const kinds[KINDS] = {"random", "skewed", "constant"};
-
-enum { SLOTS = VALUES + 2, GUARD = 0x5a }; /* bins, outside, and a guard */
-
 static struct {
     long long n, bins, fit; /* fit: threads on the GPU at a time */
-    unsigned char *d_data[KINDS];
-    void *d_counts;                     /* SLOTS of them */
-    count64 tally[KINDS][CUTS][VALUES]; /* the CPU's counts */
+    void *d_counts;         /* a cell for each bin, and one outside */
 } work;
 
 static long long bytes_of(const struct variant *v)
 {
-    return work.n < cuts[v->cut] ? work.n : cuts[v->cut];
+    return v->type == FLOAT && work.n > MOST_IN_FLOAT ? MOST_IN_FLOAT : work.n;
 }
 
 static void launch(const struct variant *v, const unsigned char *data)
 {
     long long n = bytes_of(v);
-    long long threads = v->place < WARP ? BLOCK_THREADS : COPIES_THREADS;
-    long long all = (n + threads - 1) / threads, fit = work.fit / threads;
-    unsigned blocks = (unsigned)(v->grid == ALONE               ? 1
-                                 : v->grid == MANY && fit < all ? fit
-                                                                : all);
-    unsigned block = (unsigned)threads, bins = (unsigned)work.bins;
+    unsigned threads = v->place < WARP ? BLOCK_THREADS : COPIES_THREADS;
+    unsigned all = blocks_for(n, (int)threads);
+    unsigned fit = (unsigned)(work.fit / threads);
+    unsigned blocks = v->grid == MANY && fit < all ? fit : all;
+    unsigned bins = (unsigned)work.bins;
     count64 *counts = (count64 *)work.d_counts;
 
     if (v->place >= WARP)
-        count_copies<<<blocks, block>>>(data, n, bins, counts, v->place == BANK,
-                                        v->wide);
+        count_copies<<<blocks, threads>>>(data, n, bins, counts,
+                                          v->place == BANK, v->wide);
     else if (v->type == INT && v->place == GLOBAL)
-        count_global<<<blocks, block>>>(data, n, bins, counts);
+        count_global<<<blocks, threads>>>(data, n, bins, counts);
     else if (v->type == INT)
-        count_block<<<blocks, block>>>(data, n, bins, counts);
-    else if (v->type == FLOAT && v->place == GLOBAL)
-        count_global_float<<<blocks, block>>>(data, n, bins, (float *)counts);
-    else if (v->type == FLOAT)
-        count_block_float<<<blocks, block>>>(data, n, bins, counts);
+        count_block<<<blocks, threads>>>(data, n, bins, counts);
     else if (v->place == GLOBAL)
-        count_global_half<<<blocks, block>>>(data, n, bins, (half *)counts);
+        count_global_float<<<blocks, threads>>>(data, n, bins, (float *)counts);
     else
-        count_block_half<<<blocks, block>>>(data, n, bins, counts);
+        count_block_float<<<blocks, threads>>>(data, n, bins, counts);
     CHECK(cudaGetLastError());
 }
 
-/* --- the data, and the CPU's counts of it --- */
+/* --- the data, the check and the table --- */
 
-/* Marsaglia's xorshift with 13, 17 and 5. */
-static unsigned char next_byte(int kind, unsigned *x)
-{
-    unsigned bit = 1u << 31, zeros = 0;
-
-    *x ^= *x << 13;
-    *x ^= *x >> 17;
-    *x ^= *x << 5;
-    if (kind == RANDOM)
-        return (unsigned char)(*x >> 24);
-    for (; kind == SKEWED && !(*x & bit); bit >>= 1)
-        zeros++;
-    return (unsigned char)(kind == SKEWED ? zeros : 7);
-}
-
-static void make_data(int kind)
-{
-    enum { CHUNK = 1 << 20 }; /* every cut is at the end of one */
-    static unsigned char chunk[CHUNK];
-    count64 *counts = work.tally[kind][CUTS - 1];
-    unsigned x = 2463534242u;
-    long long i, k;
-    int cut;
-
-    for (i = 0; i < work.n; i += CHUNK) {
-        long long count = work.n - i < CHUNK ? work.n - i : (long long)CHUNK;
-        for (k = 0; k < count; k++)
-            counts[chunk[k] = next_byte(kind, &x)]++;
-        for (cut = 0; cut < CUTS - 1; cut++)
-            if (i + count <= cuts[cut])
-                memcpy(work.tally[kind][cut], counts, VALUES * sizeof *counts);
-        CHECK(cudaMemcpy(work.d_data[kind] + i, chunk, (size_t)count,
-                         cudaMemcpyHostToDevice));
-    }
-}
-
-/* --- the check --- */
-
-/* A sum of ones stops where 1 is half a ulp: half has 11 bits, float 24, which
- * no cut exceeds. The order of equal addends does not matter. */
-static count64 stop(int type, count64 count)
-{
-    return type == HALF && count > 1 << 11 ? 1 << 11 : count;
-}
-
-static size_t cell_size(const struct variant *v)
-{
-    return v->place != GLOBAL || v->type == INT ? sizeof(count64)
-           : v->type == FLOAT                   ? sizeof(float)
-                                                : sizeof(half);
-}
-
-static void clear_counts(const struct variant *v)
-{
-    unsigned char image[SLOTS * sizeof(count64)];
-
-    memset(image, GUARD, sizeof image);
-    memset(image, 0, (size_t)(work.bins + 1) * cell_size(v));
-    CHECK(
-        cudaMemcpy(work.d_counts, image, sizeof image, cudaMemcpyHostToDevice));
-}
-
-static count64 read_cell(const unsigned char *cell, size_t size)
-{
-    count64 count;
-    float number;
-    uint16_t bits;
-
-    memcpy(&count, cell, sizeof count);
-    memcpy(&number, cell, sizeof number);
-    memcpy(&bits, cell, sizeof bits);
-    return size == sizeof count    ? count
-           : size == sizeof number ? (count64)number
-                                   : (count64)fp16_to_double(bits);
-}
-
-/* Whether each slot holds what it should, and nothing behind them was written.
- * A shared cell stops by itself, before it is merged. */
-static int counts_are_right(const struct variant *v, int kind, count64 *total)
-{
-    unsigned char image[SLOTS * sizeof(count64)];
-    count64 expected[SLOTS] = {0}, *tally = work.tally[kind][v->cut];
-    size_t size = cell_size(v), bins = (size_t)work.bins, k;
-    int ok = 1;
-
-    for (k = 0; k < VALUES; k++)
-        expected[k < bins ? k : bins] +=
-            v->place == GLOBAL ? tally[k] : stop(v->type, tally[k]);
-    CHECK(
-        cudaMemcpy(image, work.d_counts, sizeof image, cudaMemcpyDeviceToHost));
-    for (*total = 0, k = 0; k <= bins; k++) {
-        count64 count = read_cell(image + k * size, size);
-        ok &= count == stop(v->place == GLOBAL ? v->type : INT, expected[k]);
-        *total += count;
-    }
-    for (k *= size; k < sizeof image; k++)
-        ok &= image[k] == GUARD;
-    return ok && (v->type == HALF || *total == (count64)bytes_of(v));
-}
-
-/* --- the measurement --- */
-
-enum { LONG_MS = 20, LONG_RUNS = 3 }; /* so long a launch runs three times */
-
-static int measure(const struct variant *v, int kind, struct timing *t,
-                   count64 *total)
-{
-    int run, runs = lesson.runs, ok = 1;
-
-    timing_create(t, 1, lesson.runs);
-    for (run = 0; run < runs; run++) {
-        show_progress(run, runs);
-        clear_counts(v);
-        timing_begin(t);
-        launch(v, work.d_data[kind]);
-        timing_end(t);
-        ok &= counts_are_right(v, kind, total);
-        if (t->ms[0] > LONG_MS && runs > LONG_RUNS)
-            runs = LONG_RUNS;
-    }
-    show_progress(run, run);
-    timing_destroy(t);
-    return ok;
-}
-
-static void csv_histogram(const struct variant *v, int kind,
-                          const struct timing *t, count64 total)
-{
-    static int header_printed;
-    double ms = timing_min_ms(t);
-
-    if (!lesson.csv)
-        return;
-    if (!header_printed)
-        printf("gpu,arch,toolkit,lesson,variant,data,bins,n,min_ms,median_ms,"
-               "ns_per_add,counted,how,source\n");
-    header_printed = 1;
-    printf("%s,%s,%s,%d,%s,%s,%lld,%lld,%.6g,%.6g,%.4g,%llu,"
-           "%s: smallest of the last %d of %d runs,this repository\n",
-           lesson.gpu, lesson.arch, lesson.toolkit, lesson.number, v->name,
-           kinds[kind], work.bins, bytes_of(v), ms, timing_median_ms(t),
-           ms * 1e6 / (double)bytes_of(v), total, timing_clock(),
-           timing_kept(t), t->runs);
-}
-
-/* A row of the table: bytes a nanosecond for each kind of data. */
-static int report_row(const struct variant *v)
-{
-    static struct timing t;
-    double rate[KINDS];
-    count64 total;
-    int kind, ok = 1;
-
-    for (kind = 0; kind < KINDS; kind++) {
-        ok &= measure(v, kind, &t, &total);
-        rate[kind] = (double)bytes_of(v) / timing_min_ms(&t) * 1e-6;
-        csv_histogram(v, kind, &t, total);
-    }
-    report("", "%-31s %9lld %9.4g %9.4g %9.4g   %s", v->what, bytes_of(v),
-           rate[RANDOM], rate[SKEWED], rate[CONSTANT], ok ? "ok" : "WRONG");
-    if (v->type == HALF && total < (count64)bytes_of(v))
-        report("",
-               "  a half stops at 2048: %llu of %lld constant bytes counted",
-               total, bytes_of(v));
-    if (!ok)
-        fprintf(stderr, "%s: %s: the counts are not the CPU's\n",
-                lesson.program, v->what);
-    return ok;
-}
+#include "data.h"
+#include "check.h"
+#include "table.h"
 
 /* --- main --- */
 
@@ -487,8 +271,7 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc(&work.d_counts, SLOTS * sizeof(count64)));
     for (kind = 0; kind < KINDS; kind++) {
         CHECK(cudaMalloc((void **)&d_memory[kind], (size_t)(work.n + offset)));
-        work.d_data[kind] = d_memory[kind] + offset;
-        make_data(kind);
+        make_data(kind, d_memory[kind] + offset);
     }
     report("work",
            "%lld bytes into %lld bins; bytes counted in a nanosecond:", work.n,
