@@ -113,15 +113,15 @@ for my $name (@names) {
     cmp_ok(scalar keys %colours, '>=', 2, "$name: it has colours");
 }
 
-# The account's constants are those of lesson 5.
+# The account's constants are those of common/account.h.
 {
-    my $gp     = slurp("$root/tools/plots.gp");
-    my $lesson = slurp("$root/lessons/v4_storm/v4_storm.cu");
-    for (['k', 'K'], ['k_least', 'K_LEAST'], ['k_most', 'K_MOST'],
-        ['price', 'T_ADD_OVER_T_CAS']) {
+    my $gp      = slurp("$root/tools/plots.gp");
+    my $account = slurp("$root/common/account.h");
+    for (['k', 'LIKELY_K'], ['k_least', 'LEAST_K'], ['k_most', 'MOST_K'],
+        ['price', 'PRICES']) {
         my ($here)  = $gp =~ /^$_->[0] = ([\d.]+)/m;
-        my ($there) = $lesson =~ /\b$_->[1] = ([\d.]+)/;
-        is($here, $there, "$_->[0] is lesson 5's $_->[1]");
+        my ($there) = $account =~ /\b$_->[1] = ([\d.]+)/;
+        is($here, $there, "$_->[0] is account.h's $_->[1]");
     }
 }
 

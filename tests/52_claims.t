@@ -310,32 +310,18 @@ for my $question (@questions) {
         "$question of a small file: as by hand") or diag($rows);
 }
 
-# --- the model's constants: the same wherever they stand ---
+# --- the account's constants: common/account.h has them ---
 
-my %model = map { $_ => slurp("$root/$_") } qw(tools/table.awk
-    tools/experiments.awk exercises/13_whose_speedup.c
-    lessons/v4_storm/v4_storm.cu);
-# Which constant: the name it has in each of the files.
-for (
-    ['k, likely', qw(K K LIKELY_K)], ['k, least', qw(K_LEAST - LEAST_K)],
-    ['k, most', qw(K_MOST - MOST_K)],
-    ['t_add/t_cas', qw(T_ADD_OVER_T_CAS PRICES PRICES)],
-) {
-    my ($what, $lesson, $awk, $exercise) = @$_;
-    my ($value) = $model{'lessons/v4_storm/v4_storm.cu'} =~
-        /\b$lesson = ([\d.]+)/;
-    ok($value, "$what: stands in lesson 5");
-    like($model{'exercises/13_whose_speedup.c'}, qr/\b$exercise = \Q$value\E\b/,
-        "$what: the same in exercise 13");
-    like($model{'tools/table.awk'}, qr/^ +$awk = \Q$value\E\b/m,
-        "$what: the same in the table") if $awk ne '-';
-}
+my %account = slurp("$root/common/account.h") =~
+    /^static const double ([A-Z_]+) = ([\d.]+);$/mg;
 my @sums = sums($product, 3000, 0);
 my ($moving) = grep { $sums[$_ + 1] == $sums[$_] } 0 .. $#sums - 1;
-for (qw(tools/table.awk:MOVING tools/experiments.awk:M
-    exercises/13_whose_speedup.c:MOVING)) {
-    my ($file, $name) = split /:/;
-    like($model{$file}, qr/\b$name = $moving\b/, "$file: M, as counted here");
+is($account{MOVING}, $moving, 'M, as counted here');
+for (qw(table.awk:K:LIKELY_K table.awk:PRICES:PRICES table.awk:MOVING:MOVING
+    experiments.awk:M:MOVING)) {
+    my ($file, $name, $constant) = split /:/;
+    like(slurp("$root/tools/$file"), qr/^ +$name = \Q$account{$constant}\E\b/m,
+        "$file: $name is account.h's $constant");
 }
 
 done_testing();
