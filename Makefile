@@ -1,5 +1,6 @@
 # Half-precision atomic adds: build, run, test. Plain `make` prints what there
-# is; the lines below that begin with `##` are that list.
+# is: the lines that begin with `##` (a learner's) and `###` (a maintainer's),
+# here and in the files that are included below.
 #
 # What can be set:
 #   BACKEND=auto|cuda|cpu   auto: cuda where nvcc and a GPU are, else cpu
@@ -22,13 +23,6 @@ LESSONS := $(addprefix lesson,$(NUMBERS))
 name_of = $(word $(1),$(NAMES))
 source_of = $(or $(wildcard lessons/$(1)/$(1).cu),tests/cpu/$(1).cu)
 headers_of = $(wildcard lessons/$(1)/*.h)
-
-# --- the exercises: exerciseK is exercises/0K_NAME.cu or .c --------------------
-
-TASK_FILES := $(notdir $(wildcard $(foreach d,exercises solutions, \
-                $d/[0-9][0-9]_*.cu $d/[0-9][0-9]_*.c)))
-TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
-           $(firstword $(subst _, ,$f)))))
 
 # --- the backend --------------------------------------------------------------
 
@@ -81,14 +75,15 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
-.PHONY: help all test bench bench-cpu peers experiments corrections plots \
-    listings quote docs serve clean backend known-arch build common exercises include \
-    lessons results solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
-    $(NUMBERS:%=profile%) progress $(TASKS:%=exercise%) $(TASKS:%=watch%) \
-    $(TASKS:%=hint%) $(TASKS:%=diff%) $(TASKS:%=solution%) $(TASKS:%=reset%)
+.PHONY: help all test clean backend known-arch $(LESSONS) build common \
+    exercises include lessons results solutions tests tools
 
 help:
-	@sed -n 's/^## //p' Makefile
+	@echo 'To learn:'
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+	@echo
+	@echo 'To work on the course:'
+	@sed -n 's/^### //p' $(MAKEFILE_LIST)
 	@echo
 	@echo "lessons      $(foreach n,$(NUMBERS),$n $(call name_of,$n) )"
 	@echo "here         BACKEND=$(BACKEND) ($(WHY))"
@@ -119,148 +114,19 @@ known-arch:
 	case " $$known " in *' $(ARCH) '*) ;; *) \
 	    echo "ARCH=$(ARCH): this toolkit knows $$known" >&2; exit 2;; esac
 
-ifeq ($(BACKEND),cuda)
-$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $$(call source_of,$$*) $$(call headers_of,$$*) $(COMMON) | backend known-arch
-	@mkdir -p $(BUILD)
-	$(COMPILE) -o $@ $<
-else
-$(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk
-	@mkdir -p $(BUILD)
-	@awk -f common/cpu/launch.awk $< > $@
-
-RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
-
-$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $$(call headers_of,$$*) $(RUNTIME) $(COMMON) | backend
-	@echo "$(CC) $(call source_of,$*)"
-	@$(COMPILE) -I$(dir $(call source_of,$*)) -o $@ $< $(RUNTIME) -lm
-
-$(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
-	@mkdir -p $(BUILD)
-	@$(COMPILE) -c -o $@ $<
-endif
-
-# --- looking inside -----------------------------------------------------------
-
-INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
-
-## ptxK         show lesson K's atomics in PTX (ARCH=sm_90 or another)
-$(NUMBERS:%=ptx%): ptx%: known-arch
-	@sh tools/inside.sh ptx $(INSIDE_ARCH) $(call source_of,$(call name_of,$*))
-
-## sassK        show lesson K's atomics in machine code
-$(NUMBERS:%=sass%): sass%: known-arch
-	@sh tools/inside.sh sass $(INSIDE_ARCH) $(call source_of,$(call name_of,$*))
-
 # Only a GPU's lessons are measured; for others nothing is built in vain.
 on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 
-## profileK     count time and L2 atomic requests (lessons 1 to 3, Nsight Compute)
-$(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
-	@sh tools/profile.sh ./lesson$* $(call source_of,$(call name_of,$*))
+include common/$(BACKEND).mk $(wildcard tools/inside.mk tools/exercises.mk \
+    tools/pages.mk tools/results.mk)
 
-ptx% sass% profile%:
-	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
-
-# --- the exercises ------------------------------------------------------------
-
-## exerciseK    build your exercises/0K_NAME and check it
-## watchK       the same again at every save
-## hintK        show one more hint
-## diffK        compare yours with the solution
-## solutionK    show the solution, and why it is so
-## resetK       put exercise K back; yours is kept in build/kept/
-## progress     show which exercises are done, and what is next
-
-# How tools/exercise.sh makes "$program" of "$source", the learner's own file.
-ifeq ($(BACKEND),cuda)
-  BUILD_CU = $(COMPILE) -o "$$program" "$$source"
-else
-  BUILD_CU = awk -f common/cpu/launch.awk "$$source" > "$$program.c" && \
-      $(COMPILE) -o "$$program" "$$program.c" $(RUNTIME) -lm
-endif
-BUILD_C = $(CC) $(CPU_FLAGS) $(CFLAGS) -o "$$program" "$$source" -lm
-export BUILD BUILD_CU BUILD_C TASKS
-
-$(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend known-arch
-progress $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):
-	@sh tools/exercise.sh $@
-
-exercise% watch% hint% diff% solution% reset%:
-	@echo "make $@: there is no exercise $*; the exercises are \
-	$(firstword $(TASKS)) to $(lastword $(TASKS))" >&2; exit 2
+# --- the rest -----------------------------------------------------------------
 
 lesson ptx sass profile exercise watch hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
-# --- figures, pages, tests ----------------------------------------------------
-
-## bench        measure the lessons on this GPU, write results/, print the table
-bench: $(call on_gpu,$(LESSONS))
-	@BACKEND=$(BACKEND) sh tools/bench.sh $(LESSONS)
-
-## experiments  measure what the storm of lesson 5 depends on, on this GPU
-## corrections  show what holds in place of claims that no lesson tests
-experiments corrections: known-arch
-	@[ '$(BACKEND)' = cuda ] || { echo "$@: needs an NVIDIA GPU" >&2; exit 2; }
-	@mkdir -p $(BUILD)
-	@$(COMPILE) -o $(BUILD)/$@ tools/$@.cu
-	@$(BUILD)/$@
-
-# What tools/peers/peers.py loads: the lessons' kernels, CUB and their like.
-PYTHON ?= python3
-PEERS := $(patsubst tools/peers/%.cu,$(BUILD)/peers/%.so, \
-           $(wildcard tools/peers/*.cu))
-
-## peers        time lessons 6 to 8 beside PyTorch, cuBLAS and CUB (ONLY=reduce)
-peers: $(call on_gpu,$(PEERS))
-	@[ '$(BACKEND)' = cuda ] || { echo "peers: needs an NVIDIA GPU" >&2; exit 2; }
-	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(ONLY))
-
-$(PEERS): $(BUILD)/peers/%.so: tools/peers/%.cu $(COMMON) \
-    $(wildcard lessons/*/*) | backend known-arch
-	@mkdir -p $(@D)
-	$(COMPILE) -std=c++17 -shared -Xcompiler -fPIC -o $@ $<
-
-## plots        draw docs/plots/ from results/
-plots:
-	@sh tools/plots.sh
-
-## bench-cpu    time the CPU emulation of the lessons
-bench-cpu:
-	@$(MAKE) --no-print-directory BACKEND=cpu all
-	@for lesson in $(LESSONS); do \
-	    report=$$(./$$lesson) || exit 1; \
-	    printf '%s\n' "$$report" | grep -E '^(lesson|time)'; \
-	done
-
-## listings     write results/ptx/ and results/sass/ anew
-listings: known-arch
-	@mkdir -p results/ptx results/sass
-	@for k in $(NUMBERS); do for kind in ptx sass; do \
-	    listing=$$($(MAKE) --no-print-directory -s $$kind$$k) || exit 2; \
-	    printf '%s\n' "$$listing" > results/$$kind/lesson$$k.$(INSIDE_ARCH).txt; \
-	done; done
-
-## quote        refill the code, output and figures that the pages quote
-quote:
-	@sh tools/quote.sh
-
-## docs         render the pages as HTML: open build/site/index.html
-docs:
-	@EDIT='$(EDIT)' sh tools/site.sh
-
-## serve        the same, at http://localhost:8000/
-PORT ?= 8000
-serve: docs
-	@command -v python3 > /dev/null || \
-	    { echo 'python3 is missing: open build/site/index.html' >&2; exit 2; }
-	@python3 -c 'import socket; socket.create_server(("127.0.0.1", $(PORT))).close()' 2> /dev/null || \
-	    { echo "make serve: port $(PORT) cannot be had; try make serve PORT=8001" >&2; exit 2; }
-	@echo "http://localhost:$(PORT)/ (Ctrl-C ends it)"
-	@python3 -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
-
 # Two at a time, but on a GPU one after the other, as some look at times.
-## test         run all tests (BACKEND=cuda: on the GPU)
+### test         run all tests (BACKEND=cuda: on the GPU)
 test:
 	@prove $(if $(filter cpu,$(BACKEND)),-j2) $(PROVEFLAGS) tests/*.t
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
-# The Makefile: what it lists, builds, rebuilds, refuses and removes. All in
-# copies of the tree.
+# The Makefile and what it includes: what it lists, builds, rebuilds, refuses and
+# removes. All in copies of the tree.
 use strict;
 use warnings;
 use File::Glob qw(:bsd_glob);
@@ -67,7 +67,9 @@ my $pristine = snapshot($tree);
 
 # --- help ---
 
-my $makefile = slurp("$root/Makefile");
+my $main = slurp("$root/Makefile");
+my $makefile = join '', $main, map { slurp("$root/$_") }
+    files_of(qr/\.mk\z/, qw(common tools));
 {
     my ($status, $plain, $err) = in_tree({});
     is("$status$err", '0', 'plain make: exit 0');
@@ -83,6 +85,12 @@ my $makefile = slurp("$root/Makefile");
     @phony = grep { !$internal{$_} } @phony;
     cmp_ok(scalar @phony, '>=', 10, 'the phony targets are found');
     like($help, qr/^\Q$_\E +\w/m, "the help lists $_") for @phony;
+    my ($learner, $maintainer) = $help =~
+        /\ATo learn:\n(.*?)\n\nTo work on the course:\n(.*?)\n\n/s;
+    like($learner // '', qr/^$_ /m, "a learner's: $_") for qw(lessonK all clean
+        ptxK exerciseK progress docs);
+    like($maintainer // '', qr/^$_ /m, "a maintainer's: $_") for qw(test bench
+        peers listings quote plots);
     my $number = 0;
     $number++, like($help, qr/^lessons .* $number $_ /m, "the help lists $_")
         for @names;
@@ -94,6 +102,8 @@ my $makefile = slurp("$root/Makefile");
 # --- the Makefile's text ---
 
 {
+    cmp_ok(scalar split(/\n/, $main), '<=', 150, 'the Makefile is short');
+    like($main, qr/^\$\(LESSONS\): /m, 'the rule for lessons stands in it');
     my @newer = grep { !/^\s*#/ && m{
         != (?!=) | ::= | \.ONESHELL | \.RECIPEPREFIX | \.EXTRA_PREREQS | &:
         | \$\((?:file|guile|let|intcmp)\b | ^\s*(?:undefine|private|load)\b
@@ -136,7 +146,7 @@ sub compiles {
 compiles('an unchanged tree', 0, 'BACKEND=cpu');
 age();
 compiles('an aged tree', 0, 'BACKEND=cpu');
-for my $file (qw(common/lesson.h common/timing.h common/fp16.h
+for my $file (qw(common/options.h common/timing.h common/fp16.h
     common/cpu/cuda_runtime.h common/cpu/launch.awk common/cpu/runtime.c
     lessons/v0_half/v0_half.cu)) {
     age();

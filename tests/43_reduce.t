@@ -437,6 +437,8 @@ def cases(torch, library):
 END_PYTHON
     spew("$peers/tools/peers/first.py", $module =~ s/WORK/one/gr);
     spew("$peers/tools/peers/second.py", $module =~ s/WORK/two/gr);
+    spew("$peers/tools/peers/zero.py", # needs no library
+        "def cases(torch, library):\n    assert library is None\n    return []\n");
     spew("$peers/empty.c", "int peers_empty;\n");
     make_path("$peers/so");
     for (qw(first second)) {
@@ -491,7 +493,7 @@ END_PYTHON
         [{}, qr/^usage: peers\.py LIBRARIES \[--only NAME\]/],
         [{}, qr/^usage: /, 'so', '--only'],
         [{}, qr/^usage: /, 'so', 'first'],
-        [{}, qr/^peers: --only takes first\|second, not "third"/, 'so',
+        [{}, qr/^peers: --only takes first\|second\|zero, not "third"/, 'so',
             '--only', 'third'],
     ) {
         my ($env, $pattern, @options) = @$_;
@@ -517,7 +519,7 @@ END_PYTHON
             $module);
         is("$status$err", '0', "$module: is Python");
         ok(-e "$root/$module" =~ s/py\z/cu/r, "$module: has its .cu")
-            if $module !~ m{/peers\.py\z};
+            if $module !~ m{/(?:peers|row_zero)\.py\z};
     }
 }
 

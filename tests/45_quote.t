@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
-# tools/quote.sh, quote.awk and table.awk: the pages are fresh, every form of
-# quote is refilled, every mistake is an error that leaves the page as it is,
-# under mawk, gawk and busybox. And results/*.csv.
+# tools/quote.sh and what it calls: the pages are fresh, every form of quote is
+# refilled, every mistake is an error that leaves the page as it is, under mawk,
+# gawk and busybox; tools/csv.awk refuses what is no table. And results/*.csv.
 use strict;
 use warnings;
 use File::Glob qw(:bsd_glob);
@@ -26,7 +26,7 @@ use Test::More;
 my $tree = tempdir(DIR => $tmp);
 make_path(map { "$tree/$_" } qw(tools docs results lessons/v0_x));
 copy("$root/tools/$_", "$tree/tools/$_") or die "$_: $!"
-    for qw(quote.sh quote.awk table.awk);
+    for qw(quote.sh quote.awk csv.awk table.awk table_peers.awk);
 
 spew("$tree/code.c", <<'END');
 /* The file's own comment; twice( is not defined here. */
@@ -85,13 +85,14 @@ for my $name (qw(mawk gawk busybox)) {
 }
 $awk{awk} = { dir => $tree } if !%awk;
 
-# Runs quote.sh over one page under one awk: status, stdout, stderr, the page.
-my $page = 'docs/page.md';
-sub refill {
-    my ($name, $text, @options) = @_;
-    spew("$tree/$page", $text);
-    my @result = run($awk{$name}, 'sh', 'tools/quote.sh', @options);
-    return (@result, slurp("$tree/$page"));
+# Each case is a page of its own, and quote.sh goes over all of them at once.
+my (%stale, %fresh, %wrong, %why, %name_of);
+
+sub page_for {
+    my ($what) = @_;
+    my $page = sprintf 'docs/%03d.md', scalar keys %name_of;
+    $name_of{$page} = $what;
+    return $page;
 }
 
 # A page with one block, stale or fresh, between two lines of prose.
@@ -100,38 +101,20 @@ sub block {
     return "Before.\n\n<!-- $kind $what -->\n$inside<!-- /$kind -->\n\nAfter.\n";
 }
 
-# Checked: stale is named and left; then mended; then fresh.
+# A stale page is named and left; then mended; then fresh.
 sub refills {
     my ($what, $stale, $fresh) = @_;
-    for my $name (sort keys %awk) {
-        my ($status, $out, $err, $text) = refill($name, $stale, '--check');
-        is("$status$out", '1', "$name: $what: --check finds it stale");
-        is($err, "$page: stale; run make quote\n", "$name: $what: it says so");
-        is($text, $stale, "$name: $what: --check changes nothing");
-        ($status, $out, $err, $text) = refill($name, $stale);
-        is("$status$err", '0', "$name: $what: refilled");
-        is($text, $fresh, "$name: $what: as it should be");
-        is($out, "$page: refilled\n", "$name: $what: it names the page");
-        ($status, $out, $err, $text) = refill($name, $fresh, '--check');
-        is("$status$out$err", '0', "$name: $what: then it is fresh");
-        ($status, $out, $err, $text) = refill($name, $fresh);
-        is("$status$out$err$text", "0$fresh", "$name: $what: and stays so");
-    }
+    my $page = page_for($what);
+    $stale{$page} = $stale;
+    $fresh{$page} = $fresh;
 }
 
 # An error that names the page and the line, and no change.
 sub refuses {
     my ($what, $line, $pattern, $text) = @_;
-    for my $name (sort keys %awk) {
-        for my $options ([], ['--check']) {
-            my ($status, $out, $err, $after) = refill($name, $text, @$options);
-            my $case = "$name: $what @$options";
-            is($status, 1, "$case: exit 1");
-            like($err, qr/\A\Q$page\E:$line: [^\n]*$pattern[^\n]*\n\z/,
-                "$case: page, line and reason");
-            is($after, $text, "$case: the page stays");
-        }
-    }
+    my $page = page_for($what);
+    $wrong{$page} = $text;
+    $why{$page} = qr/\A$line: [^\n]*$pattern[^\n]*\z/;
 }
 
 # --- quotes ---
@@ -196,13 +179,15 @@ my $table = <<'END';
 | NVIDIA A | 400.50 ms (12.50 ns) | 100.00 ms (0.50 ns) | 200.00 ms (3.50 ns) | 2.00 | events; us |
 END
 {
-    my $rows = slurp("$tree/results/a.csv");
-    (my $whole = $rows) =~ s/^.*,2000,.*\n//m;
+    (my $whole = slurp("$tree/results/a.csv")) =~ s/^.*,2000,.*\n//m;
     $whole =~ s/101,,64/101,0.5,64/;
-    spew("$tree/results/a.csv", $whole);
-    refills('a table', block('table', 'lessons', "| old |\n"),
-        block('table', 'lessons', $table));
-    spew("$tree/results/a.csv", $rows);
+    spew("$tree/results/c/1.csv", $whole);
+    copy("$tree/results/b.csv", "$tree/results/c/2.csv") or die;
+    for my $files ('results/c/1.csv', 'results/c/*.csv') {
+        my $marker = "$files lessons";
+        refills("a table of $files", block('table', $marker, "| old |\n"),
+            block('table', $marker, $table));
+    }
 }
 
 # --- mistakes ---
@@ -239,9 +224,10 @@ for (
     ['a value of an empty cell',
         'no ns_per_add in the row variant=v1_pack2 of results/a\.csv',
         value('a.csv variant=v1_pack2 ns_per_add %.1f', '1')],
-    ['a value of an unknown column', 'no speed in the row',
+    ['a value of an unknown column',
+        'results/a\.csv:1: there is no column speed',
         value('a.csv variant=v0_half speed %.1f', '1')],
-    ['a value of a missing file', 'no rows in results/c\.csv',
+    ['a value of a missing file', 'results/c\.csv: missing or empty',
         value('c.csv variant=v0_half min_ms %.1f', '1')],
     ['a value without an end', 'a value without <!-- /value -->',
         "It is <!-- value a.csv variant=v0_half min_ms %.1f -->1\n"],
@@ -249,7 +235,8 @@ for (
         value('a.csv variant=v0_half min_ms %.1f', '1') =~ s{A run took }{}r],
     ['a ratio of an unknown row', 'no row variant=v9',
         ratio('a.csv variant=v0_half a.csv variant=v9 min_ms %.1f', '1')],
-    ['a column that only another file has', 'no min_ms in the row',
+    ['a column that only another file has',
+        'results/b\.csv:1: there is no column min_ms',
         value('a.csv variant=v0_half min_ms %.1f', '400.5') =~ s/\n/ /r
         . value('b.csv variant=v0_half min_ms %.1f', '1')],
 ) {
@@ -263,26 +250,99 @@ refuses('a value without a format', 2, 'a value needs FILE and',
     "Prose.\n" . value('a.csv variant=v0_half min_ms', '1'));
 refuses('a ratio without a format', 2, 'a ratio needs twice FILE and',
     "Prose.\n" . ratio('a.csv variant=v0_half a.csv variant=v1_pack2 min_ms', '1'));
-{
-    my $text = block('table', 'speeds', "| old |\n");
-    for my $name (sort keys %awk) {
-        my ($status, $out, $err, $after) = refill($name, $text);
-        is($status, 1, "$name: an unknown table: exit 1");
-        like($err, qr/^\Q$page\E:3: .*no table speeds$/m,
-            "$name: an unknown table: page, line and reason");
-        is($after, $text, "$name: an unknown table: the page stays");
-    }
+refuses('an unknown table', 3, 'there is no table speeds',
+    block('table', 'results/a.csv speeds', "| old |\n"));
+refuses('a table without a file', 3, 'a table needs FILE and NAME',
+    block('table', 'lessons', "| old |\n"));
+refuses('a table of no files', 3, 'missing or empty',
+    block('table', 'results/none/*.csv lessons', "| old |\n"));
+
+# --- files that are no tables ---
+
+my $first = 'gpu,n,min_ms';
+for (
+    ['empty',          'missing or empty',          ''],
+    ['only_a_header',  '1: no rows follow',         "$first\n"],
+    ['a_column_twice', '1: there are two columns n', "$first,n\nA,1,2,3\n"],
+    ['a_column_without_a_name', '1: column 2 has no name',
+        "gpu,,n\nA,1,2\n"],
+    ['a_short_row', '3: 2 fields where 3 are due', "$first\nA,1,2\nA,1\n"],
+    ['a_long_row',  '2: 4 fields where 3 are due', "$first\nA,1,2,3\n"],
+    ['an_empty_row', '3: 0 fields where 3 are due', "$first\nA,1,2\n\n"],
+    ['a_column_missing', '1: there is no column kernel', "$first\nA,1,2\n"],
+) {
+    my ($name, $pattern, $text) = @$_;
+    my $file = "results/d/$name.csv";
+    spew("$tree/$file", $text);
+    refuses("$name, a table", 3, "\Q$file\E: ?$pattern",
+        block('table', "$file pairs", "| old |\n"));
+    refuses("$name, a value", 1, "\Q$file\E: ?$pattern",
+        value("d/$name.csv gpu=A kernel %s", 'old'));
+}
+spew("$tree/results/e/1.csv", "$first,variant\nA,1,2,v0_half\n");
+refuses('a table that lacks a column', 3,
+    'results/e/1\.csv:1: there is no column ns_per_add',
+    block('table', 'results/e/1.csv lessons', "| old |\n"));
+
+# --- all of them, under each awk ---
+
+sub quote { return run($awk{ $_[0] }, 'sh', 'tools/quote.sh', $_[1] // ()) }
+sub put { my (%pages) = @_; spew("$tree/$_", $pages{$_}) for keys %pages }
+sub check {
+    my ($name, $what, %pages) = @_;
+    is(slurp("$tree/$_"), $pages{$_}, "$name: $name_of{$_}: $what")
+        for sort keys %pages;
 }
 
-# A page with an error does not keep another from being refilled.
 for my $name (sort keys %awk) {
+    put(%stale);
+    my ($status, $out, $err) = quote($name, '--check');
+    is("$status$out", '1', "$name: --check: exit 1");
+    is($err, join('', map { "$_: stale; run make quote\n" } sort keys %stale),
+        "$name: --check names each stale page");
+    check($name, '--check changes nothing', %stale);
+    ($status, $out, $err) = quote($name);
+    is("$status$err", '0', "$name: refilled");
+    is($out, join('', map { "$_: refilled\n" } sort keys %stale),
+        "$name: it names the pages");
+    check($name, 'as it should be', %fresh);
+    for my $option ('--check', undef) {
+        ($status, $out, $err) = quote($name, $option);
+        is("$status$out$err", '0', "$name: then all is fresh");
+        check($name, 'and stays so', %fresh);
+    }
+    unlink map { "$tree/$_" } keys %fresh;
+
+    # A page with an error does not keep another from being refilled.
     my $good = "$tree/lessons/v0_x/README.md";
-    spew($good, block('quote', 'out.txt', ''));
-    my $text = block('quote', 'missing.c', '');
-    my ($status, $out, $err, $after) = refill($name, $text);
-    is("$status$after", "1$text", "$name: one bad page of two: exit 1");
-    like(slurp($good), qr/^result    32$/m, "$name: the other is refilled");
-    unlink $good;
+    for my $option (undef, '--check') {
+        put(%wrong);
+        spew($good, block('quote', 'out.txt', '')) if !$option;
+        ($status, $out, $err) = quote($name, $option);
+        is($status, 1, "$name: mistakes: exit 1");
+        my @lines = split /\n/, $err;
+        is(scalar @lines, scalar keys %wrong, "$name: a line for each");
+        for my $page (sort keys %wrong) {
+            my ($line) = map { s/\A\Q$page\E://r } grep { /\A\Q$page\E:/ } @lines;
+            like($line // '', $why{$page},
+                "$name: $name_of{$page}: page, line and reason");
+        }
+        check($name, 'the page stays', %wrong);
+        like(slurp($good), qr/^result    32$/m, "$name: a good one is refilled");
+    }
+    unlink $good, map { "$tree/$_" } keys %wrong;
+
+    # A table by itself.
+    for (['empty', 'missing or empty'], ['a_column_twice', 'two columns n'],
+        ['a_column_missing', 'no column kernel']) {
+        my ($file, $pattern) = @$_;
+        ($status, $out, $err) = run($awk{$name}, 'awk', '-v', 'table=pairs',
+            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table)),
+            "results/d/$file.csv");
+        is("$status$out", '1', "$name: a table of $file: exit 1, no output");
+        one_line($err, qr{^results/d/$file\.csv:.*$pattern},
+            "$name: a table of $file: one line");
+    }
 }
 
 # --- the tables of results/ ---

@@ -62,7 +62,8 @@ my $fast = qr/use_fast_math|ffast-math|Ofast|ftz=true|prec-(?:div|sqrt)=false|
     funsafe-math|fassociative|freciprocal|ffinite-math|fmad=true|
     ffp-contract=(?:fast|on)/x;
 {
-    (my $makefile = slurp("$root/Makefile")) =~ s/^\s*#.*//mg;
+    (my $makefile = join '', map { slurp("$root/$_") } 'Makefile',
+        files_of(qr/\.mk\z/, qw(common tools))) =~ s/^\s*#.*//mg;
     unlike($makefile, $fast, 'no fast math in the Makefile');
     like('-O3 --use_fast_math', $fast, 'the rule finds fast math');
     like($makefile, qr/-ffp-contract=off/, 'the CPU build fuses nothing');

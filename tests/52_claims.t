@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # What the pages of lessons 4 and 5 and docs/ say that nvcc makes of the
 # programs: the loops in the machine code of every architecture, the listings of
-# results/, the programs of tools/; and the tables of tools/experiments.awk.
+# results/, the programs of tools/; and the tables of tools/experiments.cu.
 use strict;
 use warnings;
 use FindBin;
@@ -93,7 +93,8 @@ my $nvcc = find_nvcc();
 SKIP: {
     skip_or_fail('there is no nvcc here') if !$nvcc;
     my @sources = map { "$root/$_" } qw(lessons/v3_cas/v3_cas.cu
-        lessons/v4_storm/v4_storm.cu tools/experiments.cu tools/corrections.cu);
+        lessons/v4_storm/v4_storm.cu tools/experiments.cu tools/corrections.cu
+        tools/corrections_shared.cu);
     my @results = compile_kept($nvcc, @sources);
     for my $i (0 .. $#sources) {
         my ($status, $out, $err) = @{ $results[$i] };
@@ -116,7 +117,7 @@ SKIP: {
     skip_or_fail('there is no nvdisasm here') if !find_disassembler('nvdisasm');
     for my $arch (@archs) {
         my %text;
-        for my $source (qw(v3_cas v4_storm corrections)) {
+        for my $source (qw(v3_cas v4_storm corrections_shared)) {
             my ($status, $out, $err) = disassemble($source, $arch);
             is($status, 0, "$source, SASS for sm_$arch: can be read")
                 or diag($err);
@@ -164,7 +165,7 @@ SKIP: {
             "add_4_bytes, sm_$arch: not in a loop");
 
         # Adds in shared memory: a loop for float, an instruction for int.
-        my $float = $kernel->('corrections', 'add_shared_float');
+        my $float = $kernel->('corrections_shared', 'add_shared_float');
         my %shared = map { $_ => 1 } $float =~ /\b(ATOMS\.\S+)/g;
         is(join(' ', keys %shared), 'ATOMS.CAST.SPIN',
             "add_shared_float, sm_$arch: a compare-and-swap");
@@ -180,7 +181,7 @@ SKIP: {
         is(scalar @looped, scalar @spin,
             "add_shared_float, sm_$arch: each in a loop that loads and adds");
         %shared = map { $_ => 1 }
-            $kernel->('corrections', 'add_shared_int') =~ /\b(ATOMS\.[\w.]+)/g;
+            $kernel->('corrections_shared', 'add_shared_int') =~ /\b(ATOMS\.[\w.]+)/g;
         is(join(' ', keys %shared), 'ATOMS.ADD',
             "add_shared_int, sm_$arch: the hardware's add");
     }
@@ -215,7 +216,7 @@ SKIP: {
     }
 }
 
-# --- tools/experiments.awk ---
+# --- the tables of the experiments ---
 
 my @questions = qw(lifetime lanes block carveout distance price place);
 my @awks;
@@ -233,12 +234,12 @@ sub table {
     my ($question, $file) = @_;
     my @first;
     for my $awk (@awks) {
-        my @result = run(@$awk, '-v', "table=experiment_$question", '-f',
-            'tools/experiments.awk', $file);
+        my @result = run(@$awk, '-v', "table=$question",
+            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table)), $file);
         @first = @result if !@first;
         is(join('|', map { $_ ? 1 : 0 } $result[0]) . $result[1],
             ($first[0] ? 1 : 0) . $first[1],
-            "$awk->[0]: experiment_$question: as by $awks[0][0]");
+            "$awk->[0]: $question: as by $awks[0][0]");
     }
     return @first;
 }
@@ -246,28 +247,32 @@ sub table {
 my $measured = 'results/nvidia_h200/experiments.csv';
 for my $question (@questions) {
     my ($status, $out, $err) = table($question, $measured);
-    is("$status$err", '0', "experiment_$question: exit 0");
+    is("$status$err", '0', "$question: exit 0");
     my ($head, $rule, @rows) = split /\n/, $out;
     my $columns = () = $head =~ /\|/g;
-    is($rule, '|' . '---|' x ($columns - 1), "experiment_$question: a rule");
-    cmp_ok(scalar @rows, '>=', 1, "experiment_$question: there are rows");
+    is($rule, '|' . '---|' x ($columns - 1), "$question: a rule");
+    cmp_ok(scalar @rows, '>=', 1, "$question: there are rows");
     my @odd = grep { my $bars = () = /\|/g;
         $bars != $columns || /\| *\|/ || /nan|inf\b|-0\.\d/ } @rows;
-    is("@odd", '', "experiment_$question: all cells of all rows");
+    is("@odd", '', "$question: all cells of all rows");
 }
 {
     my ($status, $out, $err) = table('speeds', $measured);
     is($status, 1, 'an unknown table: exit 1');
-    like($err, qr/^experiments\.awk: there is no table experiment_speeds$/m,
-        'and it says so');
-    spew("$tmp/empty.csv", "question,setting,in_flight,n,ms,tries\n");
-    ($status, $out, $err) = table('lanes', "$tmp/empty.csv");
-    is($status, 1, 'a table without rows: exit 1');
-    like($err, qr/no rows for lanes/, 'and it says so');
+    like($err, qr/^there is no table speeds$/m, 'and it says so');
+    my $header = 'question,setting,in_flight,n,ms,tries';
+    for (['no rows follow', "$header\n"],
+        ['no rows for lanes', "$header\nprice,a,1,100,0.3,100\n"]) {
+        my ($why, $text) = @$_;
+        spew("$tmp/empty.csv", $text);
+        ($status, $out, $err) = table('lanes', "$tmp/empty.csv");
+        is("$status$out", '1', "a table without rows: exit 1, no output");
+        one_line($err, qr/$why$/, 'and one line says so');
+    }
     my @asked = slurp("$root/tools/experiments.cu") =~
         /\bquestion = "(\w+)"/g;
     is(join(' ', sort @asked), join(' ', sort @questions),
-        'experiments.cu asks what experiments.awk answers');
+        'experiments.cu asks what table.awk answers');
 }
 
 # Figures worked out by hand; k = (tries - n) / (2798 R).
@@ -317,8 +322,8 @@ my %account = slurp("$root/common/account.h") =~
 my @sums = sums($product, 3000, 0);
 my ($moving) = grep { $sums[$_ + 1] == $sums[$_] } 0 .. $#sums - 1;
 is($account{MOVING}, $moving, 'M, as counted here');
-for (qw(table.awk:K:LIKELY_K table.awk:PRICES:PRICES table.awk:MOVING:MOVING
-    experiments.awk:M:MOVING)) {
+for (qw(table.awk:K:LIKELY_K table.awk:PRICES:PRICES
+    table.awk:MOVING:MOVING)) {
     my ($file, $name, $constant) = split /:/;
     like(slurp("$root/tools/$file"), qr/^ +$name = \Q$account{$constant}\E\b/m,
         "$file: $name is account.h's $constant");

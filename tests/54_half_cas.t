@@ -63,6 +63,7 @@ for (
 my $bare = path_without(qw(cuobjdump nvcc cu++filt c++filt));
 my $copy = "$tmp/alone/tools/half_cas";    # with no .venv beside tools/
 spew($copy, slurp($tool), 0755);
+spew("$copy.awk", slurp("$tool.awk"));
 SKIP: {
     skip 'the toolkit is where half_cas looks last', 2
         if -e '/usr/local/cuda/bin/cuobjdump';

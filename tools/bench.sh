@@ -7,6 +7,7 @@
 #
 # The files are written only once every lesson has run and was right.
 set -eu
+export LC_ALL=C
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 [ "${BACKEND:-}" = cuda ] ||
@@ -23,7 +24,8 @@ done
 # Lessons 1 to 3 run the same test case, and their rows go to one file; a sweep
 # has other columns and a file of its own.
 header=$(sed 1q "$new/$1.csv")
-gpu=$(sed -n '2s/,.*//p' "$new/$1.csv" | tr 'A-Z -' 'a-z__')
+echo 'BEGIN { print csv(ARGV[1], 1, "gpu") }' > "$new/gpu.awk"
+gpu=$(awk -f tools/csv.awk -f "$new/gpu.awk" "$new/$1.csv" | tr 'A-Z -' 'a-z__')
 mkdir -p "results/$gpu"
 printf '%s\n' "$header" > "results/$gpu.csv"
 for lesson in "$@"; do
@@ -35,4 +37,5 @@ for lesson in "$@"; do
     cat "$new/$lesson.txt" > "results/$gpu/$lesson.txt"
 done
 printf '\nresults/%s.csv and results/%s/ are written.\n\n' "$gpu" "$gpu"
-awk -v table=lessons -f tools/table.awk results/*.csv
+awk -v table=lessons -f tools/csv.awk -f tools/table_peers.awk \
+    -f tools/table.awk results/*.csv

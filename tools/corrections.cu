@@ -1,42 +1,11 @@
 /* Shows what docs/corrections.md says of claims that no lesson tests: (2),
- * (10), and those of the MUSA guide, (12) to (17). Needs a GPU; `make
- * corrections` runs it. Each line begins with the number of the claim. */
+ * (10), and those of the MUSA guide, (12) and (13). Needs a GPU; `make
+ * corrections` runs it, and after it corrections_shared.cu, for shared memory.
+ * Each line begins with the number of the claim. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "device.h"
-#include "options.h"
-#include "report.h"
-
-enum { THREADS = 256, BINS = 256 };
-
-static void *d_memory; /* 64 MiB, for whatever the claim needs */
-enum { MEMORY_BYTES = 1 << 26 };
-
-/* --- timing one launch --- */
-
-static cudaEvent_t begin_event, end_event;
-
-static void begin(void)
-{
-    CHECK(cudaEventRecord(begin_event, 0));
-}
-
-static double end_ms(void)
-{
-    float ms;
-
-    CHECK(cudaGetLastError());
-    CHECK(cudaEventRecord(end_event, 0));
-    CHECK(cudaEventSynchronize(end_event));
-    CHECK(cudaEventElapsedTime(&ms, begin_event, end_event));
-    return (double)ms;
-}
-
-static void clear(void)
-{
-    CHECK(cudaMemset(d_memory, 0, MEMORY_BYTES));
-}
+#include "corrections.h"
 
 /* --- (2) the width of an add to one address --- */
 
@@ -58,26 +27,26 @@ static __global__ void add_double(double *c, double v)
 static void show_width(void)
 {
     enum { BLOCKS = 1 << 14 };
-    double n = (double)BLOCKS * THREADS, ms[3];
+    double ns = 1e6 / ((double)BLOCKS * THREADS);
     half zero = __float2half_rn(0.0f);
-    int k;
 
-    for (k = 0; k < 2; k++) { /* the first round warms up */
+    timing_create(timing, 3, 2);
+    while (timing_next(timing, 3)) {
         clear();
-        begin();
+        timing_begin(&timing[0]);
         add_half2<<<BLOCKS, THREADS>>>((half2 *)d_memory,
                                        __halves2half2(zero, zero));
-        ms[0] = end_ms();
-        begin();
+        end(&timing[0]);
+        timing_begin(&timing[1]);
         add_float<<<BLOCKS, THREADS>>>((float *)d_memory, 1.0f);
-        ms[1] = end_ms();
-        begin();
+        end(&timing[1]);
+        timing_begin(&timing[2]);
         add_double<<<BLOCKS, THREADS>>>((double *)d_memory, 1.0);
-        ms[2] = end_ms();
+        end(&timing[2]);
     }
     printf("(2)  adds to one address: 4 bytes (half2) %.3f ns, 4 bytes (float) "
            "%.3f ns, 8 bytes (double) %.3f ns\n",
-           ms[0] * 1e6 / n, ms[1] * 1e6 / n, ms[2] * 1e6 / n);
+           ms_of(0) * ns, ms_of(1) * ns, ms_of(2) * ns);
 }
 
 /* --- (10) one float cell --- */
@@ -89,8 +58,7 @@ static void show_float_sum(void)
 
     clear();
     add_float<<<BLOCKS, THREADS>>>((float *)d_memory, product);
-    CHECK(cudaGetLastError());
-    CHECK(cudaMemcpy(&sum, d_memory, sizeof sum, cudaMemcpyDeviceToHost));
+    read_back(&sum, d_memory, sizeof sum);
     printf("(10) 33554432 float adds of %.9g to one cell: %.9g; exact %.9g\n",
            (double)product, (double)sum, (double)product * BLOCKS * THREADS);
 }
@@ -108,9 +76,9 @@ static void show_inc(void)
 
     clear();
     increment<<<1, 100>>>((unsigned *)d_memory, 100);
-    CHECK(cudaMemcpy(&after_100, d_memory, 4, cudaMemcpyDeviceToHost));
+    read_back(&after_100, d_memory, sizeof after_100);
     increment<<<1, 1>>>((unsigned *)d_memory, 100);
-    CHECK(cudaMemcpy(&after_101, d_memory, 4, cudaMemcpyDeviceToHost));
+    read_back(&after_101, d_memory, sizeof after_101);
     printf("(12) atomicInc(c, 100) from 0: %u after 100 calls, %u after 101\n",
            after_100, after_101);
 }
@@ -132,202 +100,20 @@ static __global__ void count_locked(int *lock, unsigned *counter, int fenced)
     atomicExch(lock, 0);
 }
 
-static unsigned run_locked(int fenced)
-{
-    enum { BLOCKS = 4096 };
-    unsigned *d_counter = (unsigned *)d_memory + 1024, counter;
-
-    clear();
-    count_locked<<<BLOCKS, 32>>>((int *)d_memory, d_counter, fenced);
-    CHECK(cudaGetLastError());
-    CHECK(cudaMemcpy(&counter, d_counter, 4, cudaMemcpyDeviceToHost));
-    return counter;
-}
-
 static void show_lock(void)
 {
-    unsigned with = run_locked(1), without = run_locked(0);
+    enum { BLOCKS = 4096 };
+    unsigned *d_counter = (unsigned *)d_memory + 1024, count[2];
+    int fenced;
 
+    for (fenced = 0; fenced < 2; fenced++) {
+        clear();
+        count_locked<<<BLOCKS, 32>>>((int *)d_memory, d_counter, fenced);
+        read_back(&count[fenced], d_counter, sizeof count[fenced]);
+    }
     printf("(13) 4096 increments under a lock: %u arrive with fences, %u "
            "without\n",
-           with, without);
-}
-
-/* --- (15) a shared histogram at one element a thread --- */
-
-/* Returns through *global_adds how many adds to global memory it made. */
-static __global__ void histogram(const unsigned char *data, unsigned n,
-                                 unsigned *bins,
-                                 unsigned long long *global_adds)
-{
-    __shared__ unsigned mine[BINS];
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned stride = gridDim.x * blockDim.x;
-
-    mine[threadIdx.x] = 0;
-    __syncthreads();
-    for (; i < n; i += stride)
-        atomicAdd(&mine[data[i]], 1u);
-    __syncthreads();
-    atomicAdd(&bins[threadIdx.x], mine[threadIdx.x]);
-    if (threadIdx.x == 0)
-        atomicAdd(global_adds, (unsigned long long)BINS);
-}
-
-static __global__ void histogram_global(const unsigned char *data, unsigned n,
-                                        unsigned *bins)
-{
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n)
-        atomicAdd(&bins[data[i]], 1u);
-}
-
-static __global__ void scatter_bytes(unsigned char *data, unsigned n)
-{
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n)
-        data[i] = (unsigned char)(i * 2654435761u >> 24);
-}
-
-static void show_histogram(void)
-{
-    enum { N = 1 << 24 };
-    unsigned char *data = (unsigned char *)d_memory;
-    unsigned *bins = (unsigned *)(data + N);
-    unsigned long long *adds = (unsigned long long *)(bins + BINS), count[2];
-    double ms[3];
-    int k;
-
-    clear();
-    scatter_bytes<<<N / THREADS, THREADS>>>(data, N);
-    for (k = 0; k < 2; k++) { /* the first round warms up */
-        begin();
-        histogram_global<<<N / THREADS, THREADS>>>(data, N, bins);
-        ms[0] = end_ms();
-        CHECK(cudaMemset(adds, 0, sizeof *adds));
-        begin();
-        histogram<<<N / THREADS, THREADS>>>(data, N, bins, adds);
-        ms[1] = end_ms();
-        CHECK(cudaMemcpy(&count[0], adds, 8, cudaMemcpyDeviceToHost));
-        CHECK(cudaMemset(adds, 0, sizeof *adds));
-        begin();
-        histogram<<<N / THREADS / 64, THREADS>>>(data, N, bins, adds);
-        ms[2] = end_ms();
-        CHECK(cudaMemcpy(&count[1], adds, 8, cudaMemcpyDeviceToHost));
-    }
-    printf("(15) %d bytes, 256 bins: global %.3f ms; shared, 1 element a "
-           "thread: %llu global adds, %.3f ms; 64 elements: %llu, %.3f ms\n",
-           N, ms[0], count[0], ms[1], count[1], ms[2]);
-}
-
-/* --- (16) a block reduction that wants exactly 256 threads --- */
-
-/* Halving from 128, as for a block of 256. */
-static __global__ void reduce_256(float *sum)
-{
-    __shared__ float part[256];
-    unsigned step;
-
-    part[threadIdx.x] = 1.0f;
-    __syncthreads();
-    for (step = 128; step > 0; step /= 2) {
-        if (threadIdx.x < step)
-            part[threadIdx.x] += part[threadIdx.x + step];
-        __syncthreads();
-    }
-    if (threadIdx.x == 0)
-        atomicAdd(sum, part[0]);
-}
-
-static void show_reduction(void)
-{
-    static const unsigned threads[] = {256, 192};
-    float sum[2];
-    int k;
-
-    for (k = 0; k < 2; k++) {
-        clear();
-        reduce_256<<<1, 256>>>((float *)d_memory + 64); /* known contents */
-        reduce_256<<<1, threads[k]>>>((float *)d_memory);
-        CHECK(cudaGetLastError());
-        CHECK(cudaMemcpy(&sum[k], d_memory, 4, cudaMemcpyDeviceToHost));
-    }
-    printf("(16) the sum of a 1 from each thread: %g from 256 threads, %g from "
-           "192\n",
-           (double)sum[0], (double)sum[1]);
-}
-
-/* --- (17) adds in shared and in global memory --- */
-
-/* Each block adds to `cells` cells of its own, in shared or in global memory.
- */
-static __global__ void add_shared_float(unsigned cells, int turns)
-{
-    __shared__ float mine[BINS];
-
-    mine[threadIdx.x] = 0.0f;
-    __syncthreads();
-    for (; turns > 0; turns--)
-        atomicAdd(&mine[threadIdx.x % cells], 1.0f);
-}
-
-static __global__ void add_global_float(float *all, unsigned cells, int turns)
-{
-    float *mine = all + (size_t)blockIdx.x * BINS;
-
-    for (; turns > 0; turns--)
-        atomicAdd(&mine[threadIdx.x % cells], 1.0f);
-}
-
-static __global__ void add_shared_int(unsigned cells, int turns)
-{
-    __shared__ unsigned mine[BINS];
-
-    mine[threadIdx.x] = 0;
-    __syncthreads();
-    for (; turns > 0; turns--)
-        atomicAdd(&mine[threadIdx.x % cells], threadIdx.x);
-}
-
-static __global__ void add_global_int(unsigned *all, unsigned cells, int turns)
-{
-    unsigned *mine = all + (size_t)blockIdx.x * BINS;
-
-    for (; turns > 0; turns--)
-        atomicAdd(&mine[threadIdx.x % cells], threadIdx.x);
-}
-
-static void show_shared(void)
-{
-    static const unsigned cells[] = {1, 16, 256};
-    enum { BLOCKS = 1024, TURNS = 64 };
-    double ms[4] = {0, 0, 0, 0};
-    int k, round;
-
-    for (k = 0; k < 3; k++) {
-        for (round = 0; round < 2; round++) {
-            clear();
-            begin();
-            add_shared_float<<<BLOCKS, THREADS>>>(cells[k], TURNS);
-            ms[0] = end_ms();
-            begin();
-            add_global_float<<<BLOCKS, THREADS>>>((float *)d_memory, cells[k],
-                                                  TURNS);
-            ms[1] = end_ms();
-            begin();
-            add_shared_int<<<BLOCKS, THREADS>>>(cells[k], TURNS);
-            ms[2] = end_ms();
-            begin();
-            add_global_int<<<BLOCKS, THREADS>>>((unsigned *)d_memory, cells[k],
-                                                TURNS);
-            ms[3] = end_ms();
-        }
-        printf("(17) %3u cells a block: float shared %.3f ms, global %.3f ms; "
-               "int shared %.3f ms, global %.3f ms\n",
-               cells[k], ms[0], ms[1], ms[2], ms[3]);
-    }
+           count[1], count[0]);
 }
 
 int main(int argc, char **argv)
@@ -335,17 +121,10 @@ int main(int argc, char **argv)
     lesson_begin(0, "corrections", "what holds instead", argc, argv, NULL, 0);
     report_device();
     CHECK(cudaMalloc(&d_memory, MEMORY_BYTES));
-    CHECK(cudaEventCreate(&begin_event));
-    CHECK(cudaEventCreate(&end_event));
     show_width();
     show_float_sum();
     show_inc();
     show_lock();
-    show_histogram();
-    show_reduction();
-    show_shared();
-    CHECK(cudaEventDestroy(begin_event));
-    CHECK(cudaEventDestroy(end_event));
     CHECK(cudaFree(d_memory));
     return 0;
 }

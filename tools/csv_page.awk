@@ -1,162 +1,110 @@
-# A CSV file of results/ as markdown: what all rows share in a line, the rest
-# as a table, and the times as a plot of dots.
+# A CSV file of results/ as markdown: what all rows share in a line, the times
+# as a plot of dots, and the rest as a table. Comes after tools/csv.awk,
+# table_peers.awk, table.awk and plot.awk.
 #
-#     awk -f tools/csv_page.awk -v level='###' results/nvidia_h200.csv
+#     awk … -f tools/csv_page.awk -v level='###' results/nvidia_h200.csv
 #
-# level is that of its heading; empty for none.
-# Fields hold no commas. A time is the first of the columns min_ms, median_ms
-# and ms; a file without one has no plot.
+# level is that of its heading; empty for none. A time is the first of the
+# columns min_ms, median_ms and ms; a file without one has no plot.
 
-BEGIN { FS = "," }
-
-FNR == 1 {
-    columns = NF
-    for (c = 1; c <= NF; c++) name[c] = $c
-    next
-}
-
-NF != columns {
-    print FILENAME ":" FNR ": " NF " fields where " columns " are due" \
-        > "/dev/stderr"
-    failed = 1
-    exit 1
-}
-
-{
-    rows++
-    for (c = 1; c <= columns; c++) {
-        field[rows, c] = $c
-        if (rows > 1 && $c != field[1, c]) varies[c] = 1
-        if ($c !~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ && $c != "") is_text[c] = 1
+BEGIN {
+    page = ARGV[1]
+    csv_read(page)
+    for (c = 1; c <= csv_columns[page]; c++) {
+        varies[c] = csv_varies(page, csv_name[page, c])
+        is_text[c] = csv_is_text(page, csv_name[page, c])
     }
-}
-
-END {
-    if (failed) exit 1
-    if (!rows) {
-        print FILENAME ": there are no rows" > "/dev/stderr"
-        exit 1
-    }
+    page_table = make_table("rows", page)
     print_head()
-    print_plot()
-    print_table()
+    print_dots()
+    print page_table
+    exit
 }
 
 function print_head(    c, title, shared) {
-    title = FILENAME
+    title = page
     sub(/.*\//, "", title)
-    if (name[1] == "gpu" && !(1 in varies) && level == "###") title = field[1, 1]
+    if (csv_name[page, 1] == "gpu" && !varies[1] && level == "###")
+        title = csv(page, 1, "gpu")
     if (level != "") print level " " title "\n"
-    for (c = 1; c <= columns; c++)
-        if (!(c in varies) && field[1, c] != "" && rows > 1)
+    for (c = 1; c <= csv_columns[page]; c++)
+        if (!varies[c] && in_row(1, c) != "" && csv_read(page) > 1)
             shared = shared (shared == "" ? "" : ", ") \
-                ((c in is_text) ? "" : name[c] " ") field[1, c]
+                (is_text[c] ? "" : csv_name[page, c] " ") in_row(1, c)
     if (shared != "") print "All rows: " shared ".\n"
 }
 
-function print_table(    c, r, line, rule) {
-    for (c = 1; c <= columns; c++)
-        if (rows == 1 || (c in varies)) {
-            line = line "| " name[c] " "
-            rule = rule ((c in is_text) ? "|---" : "|--:")
-        }
-    print line "|\n" rule "|"
-    for (r = 1; r <= rows; r++) {
-        line = ""
-        for (c = 1; c <= columns; c++)
-            if (rows == 1 || (c in varies)) line = line "| " field[r, c] " "
-        print line "|"
-    }
-    print ""
-}
-
-# --- the plot: a row for each name, a dot for each time, on one scale ---
-
-function column_of(n,    c) {
-    for (c = 1; c <= columns; c++) if (name[c] == n) return c
-    return 0
-}
+function in_row(r, c) { return csv(page, r, csv_name[page, c]) }
 
 # What tells a row's dot from the others: its varying texts, or its numbers.
-function words(r, text,    c, s) {
-    for (c = 1; c <= columns; c++)
-        if ((c in varies) && (c in is_text) == text && c != time &&
-            name[c] !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$/)
-            s = s (s == "" ? "" : ", ") (text ? "" : name[c] " ") field[r, c]
+function words_of(r, text,    c, name, s) {
+    for (c = 1; c <= csv_columns[page]; c++) {
+        name = csv_name[page, c]
+        if (varies[c] && is_text[c] == text && name != time &&
+            name !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$/)
+            s = s (s == "" ? "" : ", ") (text ? "" : name " ") in_row(r, c)
+    }
     return s
 }
 
-function log10(x) { return log(x) / log(10) }
-
-function at(ms) {
-    return left + (width - left - 20) * \
-        (is_log ? (log10(ms) - low) / (high - low) : ms / high)
-}
-
-function escape(s) {
-    gsub(/&/, "\\&amp;", s)
-    gsub(/</, "\\&lt;", s)
-    gsub(/"/, "\\&quot;", s)
-    return s
-}
-
-function print_plot(    r, ms, least, most, s, n, i, x, count, label, place, \
-        bottom, step) {
-    time = column_of("min_ms")
-    if (!time) time = column_of("median_ms")
-    if (!time) time = column_of("ms")
-    if (!time) return
-    for (r = 1; r <= rows; r++) {
-        ms = field[r, time] + 0
+# A line for each text, and on it a dot for each time, all on one scale.
+function print_dots(    r, ms, least, most, s, n, i, e, count, label, line_of, \
+        is_log, width, bottom, step) {
+    time = csv_has(page, "min_ms") ? "min_ms" : \
+        csv_has(page, "median_ms") ? "median_ms" : "ms"
+    if (!csv_has(page, time)) return
+    for (r = 1; r <= csv_read(page); r++) {
+        ms = csv(page, r, time) + 0
         if (ms <= 0) continue
         if (!count++ || ms < least) least = ms
         if (ms > most) most = ms
-        s = words(r, 1)
-        if (!(s in place)) { place[s] = ++n; label[n] = s }
+        s = words_of(r, 1)
+        if (!(s in line_of)) { line_of[s] = ++n; label[n] = s }
     }
     if (count < 2) return
-    left = 20
+    begin["x"] = 20
     for (i = 1; i <= n; i++)
-        if (20 + 7.2 * length(label[i]) > left) left = 20 + 7.2 * length(label[i])
-    width = left + 320
+        if (20 + 7.2 * length(label[i]) > begin["x"])
+            begin["x"] = 20 + 7.2 * length(label[i])
+    width = begin["x"] + 320
+    end["x"] = width - 20
     is_log = most > 20 * least
-    low = is_log ? int(log10(least) + 100) - 100 : 0
-    high = is_log ? -int(-log10(most) + 100) + 100 : most * 1.05
+    if (is_log)
+        scale("x", 10, power(10, floor(log10(least))),
+              power(10, -floor(-log10(most))))
+    else
+        scale("x", 0, 0, most * 1.05)
     bottom = 20 + 26 * n
     printf "<div class=\"table plot\" role=\"region\" tabindex=\"0\" " \
         "aria-label=\"Plot of %s\">\n<svg%s viewBox=\"0 0 %d %d\" width=\"%d\" " \
         "height=\"%d\" role=\"img\" aria-label=\"Times in ms by %s, from %s " \
-        "to %s; the table below has them\">\n", escape(FILENAME), \
+        "to %s; the table below has them\">\n", escape(page), \
         (width > 500 ? " class=\"wide\"" : ""), width, bottom + 44, width, \
         bottom + 44, is_log ? "row, on a logarithmic scale" \
         : "row", least, most
-    step = is_log ? 1 : nice(high)
-    for (x = low; x <= high; x += step) {
-        ms = is_log ? 10 ^ x : x
+    step = is_log ? 1 : nice(high["x"])
+    for (e = floor(low["x"] + 0.5); e <= high["x"] + 1e-9; e += step) {
+        ms = is_log ? power(10, e) : e
         printf "<path class=\"grid\" d=\"M%.1f 16V%d\"/><text class=\"tick\" " \
-            "x=\"%.1f\" y=\"%d\">%s</text>\n", at(ms), bottom, at(ms), \
+            "x=\"%.1f\" y=\"%d\">%s</text>\n", at_x(ms), bottom, at_x(ms), \
             bottom + 18, ms
         if (n > 12)
             printf "<text class=\"tick\" x=\"%.1f\" y=\"11\">%s</text>\n", \
-                at(ms), ms
+                at_x(ms), ms
     }
     printf "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%s (ms)</text>\n", \
-        (left + width - 20) / 2, bottom + 38, name[time]
+        (begin["x"] + end["x"]) / 2, bottom + 38, time
     for (i = 1; i <= n; i++)
         printf "<text class=\"row\" x=\"%.1f\" y=\"%d\">%s</text>\n", \
-            left - 12, 14 + 26 * i, escape(label[i])
-    for (r = 1; r <= rows; r++)
-        if (field[r, time] + 0 > 0)
+            begin["x"] - 12, 14 + 26 * i, escape(label[i])
+    for (r = 1; r <= csv_read(page); r++) {
+        ms = csv(page, r, time)
+        s = words_of(r, 1)
+        if (ms + 0 > 0)
             printf "<circle cx=\"%.1f\" cy=\"%d\" r=\"5\"><title>%s</title>" \
-                "</circle>\n", at(field[r, time]), 10 + 26 * place[words(r, 1)], \
-                escape(words(r, 1) ": " field[r, time] " ms" \
-                (words(r, 0) == "" ? "" : " at " words(r, 0)))
+                "</circle>\n", at_x(ms + 0), 10 + 26 * line_of[s], \
+                escape(s ": " ms " ms" (words_of(r, 0) == "" ? "" : " at " \
+                words_of(r, 0)))
+    }
     print "</svg>\n</div>\n"
-}
-
-# A round step that divides 0..most into 3 to 8.
-function nice(most,    power, i) {
-    power = 10 ^ (int(log10(most) + 100) - 100)
-    if (most / power > 4) return power
-    return most / power > 2 ? power / 2 : power / 5
 }

@@ -3,13 +3,14 @@
  * answers.
  *
  * Columns: question, its setting, threads in flight, adds, the smaller ms of
- * two runs after a warm-up, and all tries (0: not counted). */
+ * two runs after two to warm up, and all tries (0: not counted). */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "device.h"
 #include "options.h"
 #include "report.h"
+#include "timing.h"
 
 /* --- kernels --- */
 
@@ -70,7 +71,6 @@ static __global__ void add_pairs(char *cells, unsigned count, unsigned apart,
 
 struct trial {
     const char *question;
-    char setting[48];
     unsigned count, apart, lanes, n;
     int alternate, pairs;
     size_t place;    /* of the first cell, in bytes */
@@ -110,67 +110,65 @@ static size_t set_limits(const struct trial *t, int *in_flight)
     return shared;
 }
 
-static float run(const struct trial *t, size_t shared, int by_cas)
+static void clear(void)
 {
-    unsigned threads = t->n / t->lanes * 32;
-    unsigned block_threads = (unsigned)t->block_threads;
-    unsigned blocks =
-        t->blocks ? t->blocks : (threads + block_threads - 1) / block_threads;
+    CHECK(cudaMemset(d_cells, 0, cells_bytes));
+    CHECK(cudaMemset(d_tries, 0, sizeof *d_tries));
+}
+
+static void launch(const struct trial *t, size_t shared, int by_cas)
+{
+    unsigned blocks = t->blocks
+                          ? t->blocks
+                          : blocks_for(t->n / t->lanes * 32, t->block_threads);
     half even = __float2half_rn(t->alternate ? 1.0f : 0.00999451f);
     half odd = __float2half_rn(t->alternate ? -1.0f : 0.00999451f);
     char *cells = d_cells + t->place;
-    cudaEvent_t begin, end;
-    float ms;
 
-    CHECK(cudaMemset(d_cells, 0, cells_bytes));
-    CHECK(cudaMemset(d_tries, 0, sizeof *d_tries));
-    CHECK(cudaEventCreate(&begin));
-    CHECK(cudaEventCreate(&end));
-    CHECK(cudaEventRecord(begin, 0));
     if (t->pairs)
-        add_pairs<<<blocks, block_threads>>>(cells, t->count, t->apart, even,
-                                             t->n);
+        add_pairs<<<blocks, t->block_threads>>>(cells, t->count, t->apart, even,
+                                                t->n);
     else
-        add<<<blocks, block_threads, shared>>>(cells, t->count, t->apart,
-                                               t->lanes, even, odd, t->n,
-                                               by_cas, by_cas ? d_tries : NULL);
+        add<<<blocks, t->block_threads, shared>>>(
+            cells, t->count, t->apart, t->lanes, even, odd, t->n, by_cas,
+            by_cas ? d_tries : NULL);
     CHECK(cudaGetLastError());
-    CHECK(cudaEventRecord(end, 0));
-    CHECK(cudaEventSynchronize(end));
-    CHECK(cudaEventElapsedTime(&ms, begin, end));
-    CHECK(cudaEventDestroy(begin));
-    CHECK(cudaEventDestroy(end));
-    return ms;
 }
 
-static void measure(const struct trial *t)
+/* Prints a row: in the setting, %lld is the value. */
+static void measure(const struct trial *t, const char *setting, long long value)
 {
+    static struct timing timing;
     unsigned long long tries = 0;
-    int in_flight, i;
+    int in_flight;
     size_t shared = set_limits(t, &in_flight);
-    float best = 0;
 
-    for (i = 0; i < 3; i++) {
-        float ms = run(t, shared, 0);
-        if (i == 1 || (i > 1 && ms < best))
-            best = ms;
+    timing_create(&timing, 1, TIMING_WARM_UP_RUNS + 2);
+    while (timing_next(&timing, 1)) {
+        clear();
+        timing_begin(&timing);
+        launch(t, shared, 0);
+        timing_end(&timing);
     }
     if (!t->pairs) {
-        run(t, shared, 1);
+        clear();
+        launch(t, shared, 1);
         CHECK(
             cudaMemcpy(&tries, d_tries, sizeof tries, cudaMemcpyDeviceToHost));
     }
     if (t->blocks && (int)t->blocks * t->block_threads < in_flight)
         in_flight = (int)t->blocks * t->block_threads;
-    printf("%s,%s,%d,%u,%.5g,%llu\n", t->question, t->setting, in_flight, t->n,
-           (double)best, tries);
+    printf("%s,", t->question);
+    printf(setting, value);
+    printf(",%d,%u,%.5g,%llu\n", in_flight, t->n, timing_min_ms(&timing),
+           tries);
     fflush(stdout);
 }
 
 /* --- the questions --- */
 
-static const struct trial plain = {"", "", 1, 4,   32, 1 << 20, 0,
-                                   0,  0,  0, 256, 0,  -1};
+static const struct trial plain = {"", 1, 4, 32,  1 << 20, 0,
+                                   0,  0, 0, 256, 0,       -1};
 
 /* Do threads that stay and add again make another storm than as many that come
  * and go? */
@@ -184,11 +182,9 @@ static void ask_long_lived(void)
         t.blocks_each = b;
         t.carveout = 100;
         t.blocks = 0;
-        snprintf(t.setting, sizeof t.setting, "one add a thread");
-        measure(&t);
+        measure(&t, "one add a thread", 0);
         t.blocks = (unsigned)(b * multiprocessors);
-        snprintf(t.setting, sizeof t.setting, "long-lived");
-        measure(&t);
+        measure(&t, "long-lived", 0);
     }
 }
 
@@ -206,14 +202,10 @@ static void ask_distance(void)
         t.alternate = 1;
         t.pairs = 0;
         t.n = 1 << 18;
-        snprintf(t.setting, sizeof t.setting, "2 bytes; 16 cells %u apart",
-                 apart[k]);
-        measure(&t);
+        measure(&t, "2 bytes; 16 cells %lld apart", apart[k]);
         t.pairs = 1;
         t.n = 1 << 24;
-        snprintf(t.setting, sizeof t.setting, "4 bytes; 16 cells %u apart",
-                 apart[k]);
-        measure(&t);
+        measure(&t, "4 bytes; 16 cells %lld apart", apart[k]);
     }
 }
 
@@ -227,8 +219,7 @@ static void ask_place(void)
     t.n = 1 << 16;
     for (i = 0; i < PLACES; i++) {
         t.place = i * PLACE_BYTES;
-        snprintf(t.setting, sizeof t.setting, "at byte %zu", t.place);
-        measure(&t);
+        measure(&t, "at byte %lld", (long long)t.place);
     }
 }
 
@@ -243,40 +234,29 @@ static void ask_block_size(void)
     t.carveout = 100;
     for (t.block_threads = 32; t.block_threads <= 1024; t.block_threads *= 2) {
         t.blocks_each = 1024 / t.block_threads;
-        snprintf(t.setting, sizeof t.setting, "%d threads a block",
-                 t.block_threads);
-        measure(&t);
+        measure(&t, "%lld threads a block", t.block_threads);
     }
 }
 
 /* The same for a warp, of which only some lanes take part. */
 static void ask_lanes(void)
 {
-    static const unsigned lanes[] = {1, 2, 4, 8, 16, 32};
     struct trial t = plain;
-    int k;
 
     t.question = "lanes";
-    for (k = 0; k < 6; k++) {
-        t.lanes = lanes[k];
-        snprintf(t.setting, sizeof t.setting, "%u of 32 lanes", lanes[k]);
-        measure(&t);
-    }
+    for (t.lanes = 1; t.lanes <= 32; t.lanes *= 2)
+        measure(&t, "%lld of 32 lanes", t.lanes);
 }
 
 static void ask_carveout(void)
 {
-    static const int carveout[] = {-1, 0, 25, 50, 75, 100};
     struct trial t = plain;
-    int k;
 
     t.question = "carveout";
     t.n = 1 << 22;
-    for (k = 0; k < 6; k++) {
-        t.carveout = carveout[k];
-        snprintf(t.setting, sizeof t.setting, "%d%%", carveout[k]);
-        measure(&t);
-    }
+    for (t.carveout = -1; t.carveout <= 100;
+         t.carveout += t.carveout < 0 ? 1 : 25)
+        measure(&t, "%lld%%", t.carveout);
 }
 
 /* Rows for a regression of ms on tries, over n and threads in flight. */
@@ -291,8 +271,7 @@ static void ask_price(void)
         for (k = 14; k <= 24; k += 2) {
             t.blocks_each = b;
             t.n = 1u << k;
-            snprintf(t.setting, sizeof t.setting, "%d blocks each", b);
-            measure(&t);
+            measure(&t, "%lld blocks each", b);
         }
 }
 
@@ -302,12 +281,9 @@ int main(int argc, char **argv)
                  NULL, 0);
     lesson.csv = 1;
     report_device();
-    CHECK(cudaDeviceGetAttribute(&multiprocessors,
-                                 cudaDevAttrMultiProcessorCount, 0));
-    CHECK(cudaDeviceGetAttribute(
-        &shared_bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
-    CHECK(cudaDeviceGetAttribute(&reserved_bytes,
-                                 cudaDevAttrReservedSharedMemoryPerBlock, 0));
+    multiprocessors = attribute_of(cudaDevAttrMultiProcessorCount);
+    shared_bytes = attribute_of(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    reserved_bytes = attribute_of(cudaDevAttrReservedSharedMemoryPerBlock);
     cells_bytes = PLACES * PLACE_BYTES;
     CHECK(cudaMalloc((void **)&d_cells, cells_bytes));
     CHECK(cudaMalloc((void **)&d_tries, sizeof *d_tries));

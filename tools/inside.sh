@@ -6,6 +6,7 @@
 # NVCC is the compiler to use. SASS needs nvdisasm (or cuobjdump, which calls
 # it), from the CUDA Toolkit or from ./setup --test.
 set -eu
+export LC_ALL=C
 kind=$1 arch=$2 source=$3
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 

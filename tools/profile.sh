@@ -9,6 +9,7 @@
 # The clocks are left alone: by default ncu locks them to base, and a published
 # time may differ from yours for that reason alone.
 set -eu
+export LC_ALL=C
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 [ "${BACKEND:-}" = cuda ] || fail "profile needs an NVIDIA GPU: the CPU emulation has no L2 counters"

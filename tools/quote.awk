@@ -1,12 +1,12 @@
-# Copies a page and refills what it quotes, so that no page owns code or figures:
+# Copies a page and refills what it quotes, so that no page owns code or figures.
+# It needs tools/csv.awk, table_peers.awk and table.awk.
 #
 #   <!-- quote FILE NAME -->           the definition of NAME, with its comment
 #   <!-- quote FILE "from" "to" -->    the lines from the first that contains
 #                                      from, to the next that contains to
 #   <!-- quote FILE -->                the whole file
-#   <!-- table NAME -->                what tools/table.awk makes of results/, or
-#                                      for experiment_… tools/experiments.awk,
-#                                      and for peers… tools/peers.awk
+#   <!-- table FILE NAME -->           what tools/table.awk makes of a CSV file;
+#                                      FILE may be results/*.csv
 #   …each alone on its line, the block, and then <!-- /quote --> or /table
 #
 #   <!-- value FILE key=word,key=word COLUMN FORMAT -->197.5<!-- /value -->
@@ -16,12 +16,6 @@
 #
 # Every form must match exactly once, or this stops with an error and the page
 # stays as it is.
-
-function fail(text) {
-    printf "%s:%d: %s\n", FILENAME, FNR, text > "/dev/stderr"
-    failed = 1
-    exit 1
-}
 
 # --- files ---
 
@@ -127,55 +121,32 @@ function print_range(file, from, to,    i, first) {
 
 # --- results ---
 
-# Reads results/FILE into cell[row, column]; the header names the columns.
-function load_csv(file,    line, n, i, parts) {
-    if (file == loaded_csv)
-        return
-    rows = -1
-    split("", cell) # nothing stays from a file read before
-    split("", column)
-    while ((getline line < ("results/" file)) > 0) {
-        rows++
-        n = split(line, parts, ",")
-        for (i = 1; i <= n; i++)
-            if (rows == 0)
-                column[i] = parts[i]
-            else
-                cell[rows, column[i]] = parts[i]
-    }
-    close("results/" file)
-    if (rows < 1)
-        fail("no rows in results/" file)
-    loaded_csv = file
-}
-
 # The row that has word in column key, for each key=word.
 function find_row(file, keys,    pairs, n, i, row, found, matches, pair) {
-    load_csv(file)
     n = split(keys, pairs, ",")
-    for (row = 1; row <= rows; row++) {
+    for (row = 1; row <= csv_read(file); row++) {
         matches = 1
         for (i = 1; i <= n; i++) {
             split(pairs[i], pair, "=")
-            if (cell[row, pair[1]] != pair[2])
+            if (csv(file, row, pair[1]) != pair[2])
                 matches = 0
         }
-        if (matches) {
-            if (found)
-                fail("more than one row " keys " in results/" file)
+        if (matches && found)
+            fail("more than one row " keys " in " file)
+        if (matches)
             found = row
-        }
     }
     if (!found)
-        fail("no row " keys " in results/" file)
+        fail("no row " keys " in " file)
     return found
 }
 
-function look_up(file, keys, name,    row) {
+function look_up(name, keys, column,    file, row) {
+    file = "results/" name
     row = find_row(file, keys)
-    if (cell[row, name] == "")
-        fail("no " name " in the row " keys " of results/" file)
-    return cell[row, name]
+    if (csv(file, row, column) == "")
+        fail("no " column " in the row " keys " of " file)
+    return csv(file, row, column)
 }
 
 function quotient(file, keys, file2, keys2, name,    above, below) {
@@ -233,25 +204,21 @@ function refill_quote(marker,    rest, file, words) {
     }
 }
 
-function refill_table(marker,    words, command, line, n) {
-    split(marker, words, " ")
-    command = "awk -v table=" words[3]
-    if (words[3] ~ /^experiment_/)
-        command = command " -f tools/experiments.awk" \
-                          " results/nvidia_h200/experiments.csv"
-    else if (words[3] ~ /^peers/)
-        command = command " -f tools/peers.awk results/nvidia_h200/peers.csv"
-    else if (words[3] == "pairs")
-        command = command " -f tools/table.awk results/sources/pairs.csv"
-    else
-        command = command " -f tools/table.awk results/*.csv"
-    while ((command | getline line) > 0) {
-        print line
-        n++
+function refill_table(marker,    words, command, file, list) {
+    if (split(marker, words, " ") != 5)
+        fail("a table needs FILE and NAME")
+    list = words[3]
+    if (list ~ /[*]/) {
+        command = "printf '%s\\n' " list
+        list = ""
+        while ((command | getline file) > 0)
+            list = list " " file
+        close(command)
     }
-    if (close(command) != 0 || n == 0)
-        fail("no table " words[3])
+    printf "%s", make_table(words[4], list)
 }
+
+{ at = FILENAME ":" FNR ": " }
 
 closing != "" {
     if ($0 == closing) {

@@ -6,6 +6,7 @@
 #
 # A page says what it quotes in a comment; tools/quote.awk lists the forms.
 set -eu
+export LC_ALL=C
 check=0
 [ "${1:-}" = --check ] && check=1
 
@@ -14,7 +15,8 @@ trap 'rm -f "$new"' EXIT
 status=0
 for page in README.md docs/*.md lessons/*/*.md results/*.md; do
     [ -f "$page" ] || continue
-    if ! awk -f tools/quote.awk "$page" > "$new"; then
+    if ! awk -f tools/csv.awk -f tools/table_peers.awk -f tools/table.awk \
+        -f tools/quote.awk "$page" > "$new"; then
         status=1
     elif ! cmp -s "$page" "$new"; then
         if [ $check = 1 ]; then

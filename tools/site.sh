@@ -38,10 +38,14 @@ show() {
         done
     else
         case $1 in
-        *.csv) awk -f tools/csv_page.awk -v level='' "$1" ;;
+        *.csv) csv_page '' "$1" ;;
         *) fence "$1" ;;
         esac
     fi
+}
+csv_page() { # its heading's level, the file
+    awk -v level="$1" -f tools/csv.awk -f tools/table_peers.awk \
+        -f tools/table.awk -f tools/plot.awk -f tools/csv_page.awk "$2"
 }
 fence() {
     case $1 in
@@ -66,7 +70,7 @@ markdown() { # markdown FILE: what pandoc reads
         cat "$1"
         printf '\n## %s\n\n' "$(string measured "$lang")"
         for csv in results/*.csv results/sources/*.csv; do
-            [ ! -e "$csv" ] || awk -f tools/csv_page.awk -v level='###' "$csv"
+            [ ! -e "$csv" ] || csv_page '###' "$csv"
         done ;;
     *.md) cat "$1" ;;
     *) show "$1" ;;
@@ -178,7 +182,7 @@ all() {
     fi
     mkdir -p "$site" "$work/links" "$work/search"
     always="$work/edit $style/template.html $style/page.lua tools/site.sh
-        tools/csv_page.awk $(echo "$style"/strings.*.yaml)"
+        $(echo tools/*.awk "$style"/strings.*.yaml)"
 
     cut -f 2,3 "$work/pages" | stale | render
     render_linked # what the pages link to

@@ -1,13 +1,22 @@
-# Makes a Markdown table of results/*.csv, or of results/sources/pairs.csv.
+# Makes the Markdown tables of the pages, from the CSV files of results/.
 #
-#     awk -v table=lessons -f tools/table.awk results/*.csv
+#     awk -v table=NAME -f tools/csv.awk -f tools/table_peers.awk \
+#         -f tools/table.awk FILE…
 #
-# lessons  one row a GPU, one column a lesson; ms for a run, ns for an add
-# model    what the account of lesson 5 predicts from the threads in flight,
-#          with constants fitted on an H200, and what was measured
-# pairs    the sources' other speedups
+#   of results/*.csv:
+#     lessons   one row a GPU, one column a lesson; ms for a run, ns for an add
+#     model     what the account of lesson 5 predicts from the threads in
+#               flight, with constants fitted on an H200, and what was measured
+#   of results/sources/pairs.csv:
+#     pairs     the sources' other speedups
+#   of results/GPU/experiments.csv: a question of tools/experiments.cu
+#   of results/GPU/peers.csv: see tools/table_peers.awk
+#   of any file:
+#     rows      what varies in it
+#
+# What includes this calls make_table().
+
 BEGIN {
-    FS = ","
     K = 0.31
     PRICES = 2.375 # t_add / t_cas
     MOVING = 2798  # adds that move the sum
@@ -15,51 +24,73 @@ BEGIN {
     split("108 2048", A100, " ")
     split("48 1536", RTX5070, " ")
     split("132 2048", H200, " ")
-    if (table == "lessons") {
-        print "| GPU | v0_half | v1_pack2 | v2_fastadd | v0/v2 |" \
-              " how measured; by whom |"
-        print "|---|---|---|---|---|---|"
-    } else if (table == "model") {
-        print "| GPU | multiprocessors x threads | R | v0/v2 predicted |" \
-              " v0/v2 measured |"
-        print "|---|---|---|---|---|"
-    } else if (table == "pairs") {
-        print "| change | A100 | RTX 5070 |"
-        print "|---|---|---|"
-    } else {
-        print "table.awk: there is no table " table > "/dev/stderr"
-        failed = 1
-        exit 1
+
+    if (table != "") {
+        for (i = 1; i < ARGC; i++)
+            list = list " " ARGV[i]
+        printf "%s", make_table(table, list)
+        exit
     }
 }
 
-FNR == 1 {
-    split("", at) # nothing stays from the file before
-    for (i = 1; i <= NF; i++)
-        at[$i] = i
-    has_times = ("variant" in at) && ("min_ms" in at)
-    next
+# The table of that name, of the files in a list with blanks between them.
+function make_table(name, list) {
+    files = split(list, file_of, " ")
+    file = file_of[1]
+    rows = csv_read(file)
+    made = ""
+    split("", cell)
+    if (name == "lessons")
+        table_lessons()
+    else if (name == "model")
+        table_model()
+    else if (name == "pairs")
+        table_pairs()
+    else if (name == "fastest")
+        table_fastest()
+    else if (name == "rows")
+        table_rows()
+    else if (name ~ /^(lifetime|lanes|block|carveout|distance|price|place)$/)
+        table_experiment(name)
+    else if (csv_has(file, "work"))
+        table_work(name)
+    else
+        fail("there is no table " name)
+    return made
 }
 
-table == "pairs" {
-    kernel = $at["kernel"]
-    gsub(/_/, " ", kernel)
-    printf "| %s | %.2f | %.2f |\n", kernel, $at["a100_speedup"],
-           $at["rtx_5070_speedup"]
-    next
+function put(line) { made = made line "\n" }
+
+# The first line and the one below it.
+function put_head(line) {
+    put(line)
+    gsub(/[^|]+/, "---", line)
+    put(line)
 }
 
-has_times && $at["variant"] ~ /^(v0_half|v1_pack2|v2_fastadd)$/ {
-    gpu = $at["gpu"]
-    if (!(gpu in known)) {
-        known[gpu] = 1
-        gpus[++count] = gpu
+# --- the lessons on each GPU ---
+
+function read_lessons(    f, r, from, gpu, variant) {
+    gpus = 0
+    split("", known)
+    for (f = 1; f <= files; f++) {
+        from = file_of[f]
+        if (!csv_has(from, "variant") || !csv_has(from, "min_ms"))
+            continue
+        for (r = 1; r <= csv_read(from); r++) {
+            variant = csv(from, r, "variant")
+            if (variant !~ /^(v0_half|v1_pack2|v2_fastadd)$/)
+                continue
+            gpu = csv(from, r, "gpu")
+            if (!(gpu in known))
+                gpu_of[++gpus] = gpu
+            known[gpu] = 1
+            n = csv(from, r, "n")
+            ms[gpu, variant] = csv(from, r, "min_ms")
+            ns[gpu, variant] = csv(from, r, "ns_per_add")
+            how[gpu] = csv(from, r, "how") "; " csv(from, r, "source")
+        }
     }
-    variant = $at["variant"]
-    n = $at["n"]
-    ms[gpu, variant] = $at["min_ms"]
-    ns[gpu, variant] = $at["ns_per_add"]
-    how[gpu] = $at["how"] "; " $at["source"]
 }
 
 function time_of(gpu, variant) {
@@ -69,30 +100,165 @@ function time_of(gpu, variant) {
 }
 
 function ratio_of(gpu,    v2) {
-    v2 = ms[gpu, "v2_fastadd"]
+    v2 = ms[gpu, "v2_fastadd"] + 0
     return v2 > 0 ? sprintf("%.2f", ms[gpu, "v0_half"] / v2) : ""
 }
 
-function print_model(gpu, chip,    resident) {
-    resident = chip[1] * chip[2]
-    printf "| %s | %d x %d | %d | %.2f | %s |\n", gpu, chip[1], chip[2],
-           resident, (1 + K * MOVING * resident / n) / PRICES, ratio_of(gpu)
+function table_lessons(    i, gpu) {
+    read_lessons()
+    put_head("| GPU | v0_half | v1_pack2 | v2_fastadd | v0/v2 |" \
+         " how measured; by whom |")
+    for (i = 1; i <= gpus; i++) {
+        gpu = gpu_of[i]
+        put(sprintf("| %s | %s | %s | %s | %s | %s |", gpu,
+                    time_of(gpu, "v0_half"), time_of(gpu, "v1_pack2"),
+                    time_of(gpu, "v2_fastadd"), ratio_of(gpu), how[gpu]))
+    }
 }
 
-END {
-    if (failed)
-        exit 1
-    for (i = 1; i <= count; i++) {
-        gpu = gpus[i]
-        if (table == "lessons")
-            printf "| %s | %s | %s | %s | %s | %s |\n", gpu,
-                   time_of(gpu, "v0_half"), time_of(gpu, "v1_pack2"),
-                   time_of(gpu, "v2_fastadd"), ratio_of(gpu), how[gpu]
-        else if (gpu ~ /A100/)
-            print_model(gpu, A100)
+function table_model(    i, gpu) {
+    read_lessons()
+    put_head("| GPU | multiprocessors x threads | R | v0/v2 predicted |" \
+         " v0/v2 measured |")
+    for (i = 1; i <= gpus; i++) {
+        gpu = gpu_of[i]
+        if (gpu ~ /A100/)
+            put_model(gpu, A100)
         else if (gpu ~ /5070/)
-            print_model(gpu, RTX5070)
+            put_model(gpu, RTX5070)
         else if (gpu ~ /H200/)
-            print_model(gpu, H200)
+            put_model(gpu, H200)
     }
+}
+
+function put_model(gpu, chip,    resident) {
+    resident = chip[1] * chip[2]
+    put(sprintf("| %s | %d x %d | %d | %.2f | %s |", gpu, chip[1], chip[2],
+                resident, (1 + K * MOVING * resident / n) / PRICES,
+                ratio_of(gpu)))
+}
+
+function table_pairs(    r, kernel) {
+    put_head("| change | A100 | RTX 5070 |")
+    for (r = 1; r <= rows; r++) {
+        kernel = csv(file, r, "kernel")
+        gsub(/_/, " ", kernel)
+        put(sprintf("| %s | %.2f | %.2f |", kernel,
+                    csv(file, r, "a100_speedup"),
+                    csv(file, r, "rtx_5070_speedup")))
+    }
+}
+
+# --- what the storm depends on ---
+
+function head_of(question) {
+    if (question == "lifetime")
+        return "| threads in flight | one add a thread: ms | k |" \
+            " long-lived: ms | k |"
+    if (question == "lanes")
+        return "| lanes that add | threads that add at a time | ms | k |"
+    if (question == "block")
+        return "| threads a block | ms | k |"
+    if (question == "carveout")
+        return "| shared memory | ms | tries | ns a try |"
+    if (question == "distance")
+        return "| cells apart | 2 bytes: ns an add | tries an add |" \
+            " 4 bytes: ns an add | a 4-byte add to each cell |"
+    if (question == "price")
+        return "| rows | ns a try, least | most | ns a try, by regression |" \
+            " ns an add besides |"
+    return "| places | ms, least | most | tries, least | most |"
+}
+
+function table_experiment(question,    r, count) {
+    put_head(head_of(question))
+    split("", sum)
+    split("", least)
+    split("", most)
+    for (r = 1; r <= rows; r++)
+        if (csv(file, r, "question") == question) {
+            count++
+            add_trial(question, csv(file, r, "setting"),
+                      csv(file, r, "in_flight") + 0, csv(file, r, "n") + 0,
+                      csv(file, r, "ms") + 0, csv(file, r, "tries") + 0)
+        }
+    if (!count)
+        fail(file ": no rows for " question)
+    if (question == "place")
+        put(sprintf("| %d | %.1f | %.1f | %.1f million | %.1f million |",
+                    count, least["ms"], most["ms"], least["tries"] / 1e6,
+                    most["tries"] / 1e6))
+    if (question == "price")
+        put_price(count)
+}
+
+# k is how many tries fail for each add that moves the sum, as a part of the
+# threads in flight.
+function add_trial(question, setting, in_flight, n, time, tries,    k, lanes) {
+    k = (tries - n) / (MOVING * in_flight)
+    if (question == "lifetime" && setting == "one add a thread")
+        left = sprintf("| %d | %.1f | %.2f", in_flight, time, k)
+    else if (question == "lifetime")
+        put(sprintf("%s | %.1f | %.2f |", left, time, k))
+    else if (question == "lanes") {
+        lanes = setting + 0
+        put(sprintf("| %d of 32 | %d | %.1f | %.2f |", lanes,
+                    in_flight * lanes / 32, time, k * 32 / lanes))
+    } else if (question == "block")
+        put(sprintf("| %d | %.1f | %.2f |", setting + 0, time, k))
+    else if (question == "carveout")
+        put(sprintf("| %s | %.1f | %.3g million | %.2f |",
+                    setting == "-1%" ? "the driver's choice" : setting, time,
+                    tries / 1e6, time * 1e6 / tries))
+    else if (question == "distance" && setting ~ /^2 bytes/) {
+        sub(/.*cells /, "", setting)
+        left = sprintf("| %d bytes | %.2f | %.0f", setting + 0,
+                       time * 1e6 / n, tries / n)
+    } else if (question == "distance")
+        put(sprintf("%s | %.3f | %.2f ns |", left, time * 1e6 / n,
+                    time * 1e6 * 16 / n))
+    else if (question == "place") {
+        keep("ms", time)
+        keep("tries", tries)
+    } else {
+        keep("price", time * 1e6 / tries)
+        sum["tt"] += tries * tries
+        sum["tn"] += tries * n
+        sum["nn"] += n * n
+        sum["ty"] += tries * time * 1e6
+        sum["ny"] += n * time * 1e6
+    }
+}
+
+function keep(what, value) {
+    if (!(what in least) || value < least[what])
+        least[what] = value
+    if (!(what in most) || value > most[what])
+        most[what] = value
+}
+
+# Least squares of ns on tries and n, without a constant.
+function put_price(count,    determinant) {
+    determinant = sum["tt"] * sum["nn"] - sum["tn"] * sum["tn"]
+    put(sprintf("| %d | %.2f | %.2f | %.2f | %.2f |", count, least["price"],
+                most["price"],
+                (sum["ty"] * sum["nn"] - sum["ny"] * sum["tn"]) / determinant,
+                (sum["ny"] * sum["tt"] - sum["ty"] * sum["tn"]) / determinant))
+}
+
+# --- any file ---
+
+function table_rows(    c, r, line, rule, name) {
+    for (c = 1; c <= csv_columns[file]; c++) {
+        name = csv_name[file, c]
+        if (rows > 1 && !csv_varies(file, name))
+            continue
+        line = line "| " name " "
+        rule = rule (csv_is_text(file, name) ? "|---" : "|--:")
+        for (r = 1; r <= rows; r++)
+            cell[r] = cell[r] "| " csv(file, r, name) " "
+    }
+    put(line "|\n" rule "|")
+    for (r = 1; r <= rows; r++)
+        put(cell[r] "|")
 }

@@ -4,16 +4,17 @@
     python3 tools/peers/peers.py LIBRARIES [--only NAME]
 
 `make peers` compiles each tools/peers/NAME.cu to LIBRARIES/NAME.so and runs
-this. Each has a module tools/peers/NAME.py with
+this. What is compared stands in the modules tools/peers/NAME.py, each with
 
-    cases(torch, library)   library: the ctypes.CDLL of NAME.so
+    cases(torch, library)   library: the ctypes.CDLL of NAME.so, or None where
+                            there is no NAME.cu
 
 which yields one dict for each comparison:
 
     work     what is computed: "half dot"
     setting  on what: "2^25"
     bytes    that the work has to move; 0 where that says nothing
-    sides    [(name, run, reset, check), ...], ours first
+    sides    [(name, run, reset, check), ...], ours first if one is ours
     rounds   if not 21
     skip     in place of sides: why it cannot run here
 
@@ -90,14 +91,17 @@ def identity(torch):
 
 def load(name, libraries):
     """The module NAME.py and its library."""
-    path = os.path.join(libraries, name + ".so")
-    if not os.path.exists(path):
-        stop("%s is missing; run make peers" % path)
+    library = None
+    if os.path.exists(os.path.join(HERE, name + ".cu")):
+        path = os.path.join(libraries, name + ".so")
+        if not os.path.exists(path):
+            stop("%s is missing; run make peers" % path)
+        library = ctypes.CDLL(os.path.abspath(path))
     source = os.path.join(HERE, name + ".py")
     spec = importlib.util.spec_from_file_location("peers_" + name, source)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module, ctypes.CDLL(os.path.abspath(path))
+    return module, library
 
 
 def turn_ms(torch, side, calls):
@@ -223,7 +227,7 @@ def write(rows, who, only):
 
 def main(arguments):
     names = sorted(file[:-3] for file in os.listdir(HERE)
-                   if file.endswith(".cu"))
+                   if file.endswith(".py") and file != "peers.py")
     only = arguments[1:] == ["--only"] + arguments[2:3] and arguments[2:3]
     if len(arguments) != (3 if only else 1):
         sys.exit("usage: peers.py LIBRARIES [--only NAME]")

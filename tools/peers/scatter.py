@@ -8,7 +8,7 @@ others add to the table that they are given.
 
 The indices are uniform, Zipf's (the k-th most frequent row has 1/k of the first
 one's share) or all the same. The hottest row is row 1: row 0 is a case of its
-own in scatter_add_ (tools/row_zero.py).
+own in scatter_add_ (tools/peers/row_zero.py).
 """
 import ctypes
 

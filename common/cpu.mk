@@ -1,0 +1,20 @@
+# BACKEND=cpu: common/cpu/launch.awk makes C of a program's source, and the C
+# compiler links it with the emulation. The Makefile includes this.
+
+RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
+
+$(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk
+	@mkdir -p $(BUILD)
+	@awk -f common/cpu/launch.awk $< > $@
+
+$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $$(call headers_of,$$*) $(RUNTIME) $(COMMON) | backend
+	@echo "$(CC) $(call source_of,$*)"
+	@$(COMPILE) -I$(dir $(call source_of,$*)) -o $@ $< $(RUNTIME) -lm
+
+$(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
+	@mkdir -p $(BUILD)
+	@$(COMPILE) -c -o $@ $<
+
+# How tools/exercise.sh makes "$program" of "$source", the learner's own file.
+BUILD_CU = awk -f common/cpu/launch.awk "$$source" > "$$program.c" && \
+    $(COMPILE) -o "$$program" "$$program.c" $(RUNTIME) -lm

@@ -1,0 +1,87 @@
+# Reads CSV files by the names of their columns. A library: the program that
+# uses it follows it,
+#
+#     awk -f tools/csv.awk -f tools/table.awk …
+#
+#   csv_read(file)             how many rows it has; each file is read once
+#   csv(file, row, name)       the cell of a row, from 1, in the column `name`;
+#                              add 0 before a number is compared
+#   csv_has(file, name)        whether there is such a column
+#   csv_columns[file]          how many columns there are …
+#   csv_name[file, c]          … and the name of each
+#
+# Fields hold no commas. Whatever is wrong with a file ends the program with
+# status 1 and one line that names file and line. So that nothing half done
+# comes out, programs read first and print last.
+
+# `at` is for a program that knows where the reader should look: a page's line.
+# Through cat, as busybox would empty a file that stderr goes to.
+function fail(text) {
+    print at text | "cat 1>&2"
+    close("cat 1>&2")
+    failed = 1 # for an END rule
+    exit 1
+}
+
+function csv_read(file,    line, part, n, rows, c) {
+    if (file in csv_rows)
+        return csv_rows[file]
+    rows = -1
+    while ((getline line < file) > 0) {
+        n = split(line, part, ",")
+        if (++rows == 0) {
+            csv_head(file, part, n)
+            continue
+        }
+        if (n != csv_columns[file])
+            fail(file ":" rows + 1 ": " n " fields where " \
+                 csv_columns[file] " are due")
+        for (c = 1; c <= n; c++)
+            csv_cell[file, rows, csv_name[file, c]] = part[c]
+    }
+    close(file)
+    if (rows < 0)
+        fail(file ": missing or empty")
+    if (rows == 0)
+        fail(file ":1: no rows follow")
+    return csv_rows[file] = rows
+}
+
+function csv_head(file, part, n,    c) {
+    csv_columns[file] = n
+    for (c = 1; c <= n; c++) {
+        if (part[c] == "")
+            fail(file ":1: column " c " has no name")
+        if ((file, part[c]) in csv_place)
+            fail(file ":1: there are two columns " part[c])
+        csv_place[file, part[c]] = c
+        csv_name[file, c] = part[c]
+    }
+}
+
+function csv_has(file, name) {
+    csv_read(file)
+    return (file, name) in csv_place
+}
+
+function csv(file, row, name) {
+    if (!csv_has(file, name))
+        fail(file ":1: there is no column " name)
+    return csv_cell[file, row, name]
+}
+
+# Whether not all rows have the same there.
+function csv_varies(file, name,    r) {
+    for (r = 2; r <= csv_read(file); r++)
+        if (csv(file, r, name) "" != csv(file, 1, name) "")
+            return 1
+    return 0
+}
+
+# Whether a row has something there that is no number.
+function csv_is_text(file, name,    r) {
+    for (r = 1; r <= csv_read(file); r++)
+        if (csv(file, r, name) !~ /^(-?[0-9.]+(e[-+]?[0-9]+)?)?$/)
+            return 1
+    return 0
+}

@@ -1,0 +1,28 @@
+# Looking inside the lessons. The Makefile includes this.
+
+.PHONY: $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) $(NUMBERS:%=profile%) listings
+
+INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
+
+## ptxK         show lesson K's atomics in PTX (ARCH=sm_90 or another)
+$(NUMBERS:%=ptx%): ptx%: known-arch
+	@sh tools/inside.sh ptx $(INSIDE_ARCH) $(call source_of,$(call name_of,$*))
+
+## sassK        show lesson K's atomics in machine code
+$(NUMBERS:%=sass%): sass%: known-arch
+	@sh tools/inside.sh sass $(INSIDE_ARCH) $(call source_of,$(call name_of,$*))
+
+## profileK     count time and L2 atomic requests (lessons 1 to 3, Nsight Compute)
+$(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
+	@sh tools/profile.sh ./lesson$* $(call source_of,$(call name_of,$*))
+
+ptx% sass% profile%:
+	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
+
+### listings     write results/ptx/ and results/sass/ anew
+listings: known-arch
+	@mkdir -p results/ptx results/sass
+	@for k in $(NUMBERS); do for kind in ptx sass; do \
+	    listing=$$($(MAKE) --no-print-directory -s $$kind$$k) || exit 2; \
+	    printf '%s\n' "$$listing" > results/$$kind/lesson$$k.$(INSIDE_ARCH).txt; \
+	done; done

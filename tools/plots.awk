@@ -1,0 +1,276 @@
+# The plots of docs/plots/, each with its title, what to see in it, its data and
+# its axes. tools/plots.sh runs this after tools/csv.awk and plot.awk, with
+# -v plot=NAME.
+
+BEGIN {
+    # Lesson 5's account: v0/v2 = (1 + k moving R / n) / price.
+    n = 33554432    # adds
+    moving = 2798.0 # of them move the sum
+    price = 2.375   # of a 4-byte add, in tries of a 2-byte add
+    k = 0.31        # failed tries for each moving add and each thread in flight
+    k_least = 0.16
+    k_most = 0.43
+
+    results = "results/nvidia_h200"
+    svg = "docs/plots/" plot ".svg"
+    if (plot == "storm_time") storm_time()
+    else if (plot == "storm_ratio") storm_ratio()
+    else if (plot == "storm_threads") storm_threads()
+    else if (plot == "storm_tries") storm_tries()
+    else if (plot == "storm_k") storm_k()
+    else if (plot == "reduce_error") reduce_error()
+    else fail("plots.awk: there is no plot " plot)
+    print_plot(title, see, from)
+    exit
+}
+
+function account(k, threads) { return (1 + k * moving * threads / n) / price }
+
+# --- picking data ---
+
+# A file that the plot draws; it is named there.
+function draw_from(name) {
+    file = name
+    if (index(from ", ", file ", ") == 0)
+        from = from (from == "" ? "" : ", ") file
+    return csv_read(file)
+}
+
+# Lesson 5's sweep of n. 0 stands for not measured.
+function sweep(name, new_look, variant, column,    r, rows) {
+    series(name, new_look)
+    rows = draw_from(results "/lesson5.csv")
+    for (r = 1; r <= rows; r++)
+        if (csv(file, r, "variant") == variant && csv(file, r, "cells") + 0 == 1 &&
+            csv(file, r, column) + 0 > 0)
+            point(csv(file, r, "n") + 0, csv(file, r, column) + 0)
+}
+
+# Time of 2 bytes over time of 4 bytes, against a column; only of n adds, or of
+# any where n is 0.
+function ratios(variant, column, n,    r, rows, x, bytes, ms) {
+    rows = draw_from(results "/lesson5.csv")
+    for (r = 1; r <= rows; r++) {
+        bytes = csv(file, r, "variant")
+        if (!sub("^" variant "_", "", bytes) || csv(file, r, "cells") + 0 != 1 ||
+            (n && csv(file, r, "n") + 0 != n))
+            continue
+        x = csv(file, r, column) + 0
+        ms[x, bytes] = csv(file, r, "min_ms")
+        if (((x, "2B") in ms) && ((x, "4B") in ms))
+            point(x, sprintf("%.6g", ms[x, "2B"] / ms[x, "4B"]) + 0)
+    }
+}
+
+# v0/v2 of lessons 1 and 3 on a GPU that holds so many threads.
+function whole(name, threads, gpu,    r, rows, ms) {
+    rows = draw_from("results/" gpu ".csv")
+    for (r = rows; r >= 1; r--)
+        ms[csv(file, r, "variant")] = csv(file, r, "min_ms") + 0
+    if (!(ms["v0_half"] > 0 && ms["v2_fastadd"] > 0))
+        return
+    gpu_name[++gpus] = name
+    gpu_x[gpus] = threads
+    gpu_y[gpus] = sprintf("%.6g", ms["v0_half"] / ms["v2_fastadd"]) + 0
+    point(threads, gpu_y[gpus], name)
+}
+
+# k against threads in flight.
+function lifetimes(name, new_look, setting,    r, rows, tries, threads) {
+    series(name, new_look)
+    rows = draw_from(results "/experiments.csv")
+    for (r = 1; r <= rows; r++) {
+        tries = csv(file, r, "tries") + 0
+        threads = csv(file, r, "in_flight")
+        if (csv(file, r, "question") == "lifetime" && tries > 0 &&
+            csv(file, r, "setting") == setting)
+            point(threads + 0,
+                  sprintf("%.6g", (tries - csv(file, r, "n")) / \
+                          (moving * threads)) + 0)
+    }
+}
+
+# Lesson 6's relative error against n. What is below 2^-24, or 0, is drawn
+# there.
+function errors(name, new_look, variant,    r, rows, error) {
+    series(name, new_look)
+    rows = draw_from(results "/lesson6.csv")
+    for (r = 1; r <= rows; r++) {
+        error = csv(file, r, "error") + 0
+        if (csv(file, r, "variant") == variant && csv(file, r, "min_ms") + 0 == 0)
+            point(csv(file, r, "n") + 0,
+                  sprintf("%.3g", error < 5.96e-8 ? 5.96e-8 : error) + 0)
+    }
+}
+
+# --- axes ---
+
+function need_points() {
+    if (!("x" in most))
+        fail(svg ": results/ has no data for it")
+}
+
+# Adds from 2^12, and decades that begin at `from` or below.
+function adds_axis() {
+    need_points()
+    draw_axis("x", 2, 2896, most["x"] * 1.4142, 2, "n, adds to one cell", 1)
+}
+
+function decades(from, label) {
+    if (least["y"] <= from)
+        from = power(10, floor(log10(least["y"])))
+    draw_axis("y", 10, from, power(10, -floor(-log10(most["y"]))), 1, label)
+}
+
+# Threads, in thousands, and from 0 to a round number.
+function threads_axes(most_x, most_y, label,    step) {
+    unit["x"] = 1000
+    draw_axis("x", 0, 0, most_x, nice(most_x), "threads in flight (thousands)")
+    step = nice(most_y)
+    draw_axis("y", 0, 0, -floor(-most_y / step) * step, step, label)
+}
+
+# --- the plots ---
+
+function storm_time() {
+    title = "Time of a run against the number of adds"
+    see = "From 0, the time grows with n while all adds are in flight at once;" \
+        " beyond, most of it passes while the sum still moves, and more adds" \
+        " cost little until n is very large. Frozen from the start, 2-byte" \
+        " adds take less time than 4-byte adds. A count, which never freezes," \
+        " takes more time for each add as n grows."
+    sweep("2 bytes, from 0", 1, "moving_2B", "min_ms")
+    sweep("2 bytes, frozen at 32", 2, "frozen_2B", "min_ms")
+    sweep("4 bytes, from 0", 3, "moving_4B", "min_ms")
+    sweep("a count that never repeats", 4, "count_2B", "min_ms")
+    adds_axis()
+    decades(least["y"], "time of a run (ms)")
+}
+
+function storm_ratio() {
+    title = "Time of 2-byte adds over time of 4-byte adds, against their number"
+    see = "One GPU has every ratio: from 0 it is far above 1 while all adds" \
+        " are in flight at once, then falls as n grows, in the end below 1;" \
+        " frozen from the start it is below 1; where the cell keeps changing" \
+        " it grows with n."
+    series("2 bytes, from 0", 1)
+    ratios("moving", "n")
+    series("2 bytes, frozen at 32", 2)
+    ratios("frozen", "n")
+    series("a count that never repeats", 4)
+    ratios("count", "n")
+    series("2 bytes, +1 and −1 in turn", 5)
+    ratios("alternate", "n")
+    end["x"] = 688
+    adds_axis()
+    decades(0.1, "2-byte time / 4-byte time")
+    mark(sprintf("<path class=\"axes\" d=\"M%.1f %.1fH%.1f\"/>", begin["x"],
+                 at_y(1), end["x"]))
+    mark(text_at(700, at_y(1) - 47, "2 bytes") \
+        text_at(700, at_y(1) - 17, "slower ↑") \
+        text_at(700, at_y(1) + 31, "2 bytes") \
+        text_at(700, at_y(1) + 61, "faster ↓"))
+    mark_equal()
+}
+
+# Where the first series falls through 1, on a straight line between two points
+# in these axes.
+function mark_equal(    i, x, y, next_x, next_y, equal, e) {
+    for (i = 1; i < points[1]; i++) {
+        x = log10(px[1, i])
+        y = log10(py[1, i])
+        next_x = log10(px[1, i + 1])
+        next_y = log10(py[1, i + 1])
+        if (y > 0 && next_y <= 0)
+            equal = x + y / (y - next_y) * (next_x - x)
+    }
+    if (!equal)
+        return
+    e = floor(equal)
+    x = at_x(exp10(equal))
+    mark(sprintf("<path class=\"axes\" stroke-dasharray=\"6 4\" " \
+                 "d=\"M%.1f %.1fV%.1f\"/><circle class=\"axes\" cx=\"%.1f\" " \
+                 "cy=\"%.1f\" r=\"12\"/>", x, at_y(1), begin["y"], x, at_y(1)))
+    mark(text_at(x - 10, begin["y"] - 10, sprintf("equal at n = %.1f × 10" \
+                 "<tspan class=\"up\" dy=\"-8\">%d</tspan>", exp10(equal - e),
+                 e), "end"))
+}
+
+function storm_threads() {
+    title = "v0/v2 against threads in flight"
+    see = "The more threads are in flight, the larger v0/v2, on one GPU as" \
+        " from GPU to GPU; lesson 5 accounts for the direction and roughly for" \
+        " the size, but not for two units of one model that differ."
+    series("one H200, blocks limited", 1)
+    ratios("threads", "threads", n)
+    series("the same, not limited", 1, "rings")
+    ratios("moving", "threads", n)
+    series("whole GPUs", 4, "points")
+    whole("A100", 108 * 2048, "nvidia_a100_pcie_40gb")
+    whole("RTX 5070", 48 * 1536, "nvidia_geforce_rtx_5070")
+    whole("H200", 132 * 2048, "nvidia_h200")
+    whole("H200, second unit", 132 * 2048, "nvidia_h200_2")
+    need_points()
+    edge = most["x"] * 1.08
+    series(sprintf("account, k = %.2f (%.2f–%.2f)", k, k_least, k_most), 3,
+           "line")
+    point(0, account(k, 0))
+    point(edge, account(k, edge))
+    threads_axes(edge, account(k_most, edge), "v0/v2")
+    mark(sprintf("<path class=\"band\" d=\"M%.1f %.1fL%.1f %.1fV%.1fz\"/>",
+                 at_x(0), at_y(account(k, 0)), at_x(edge),
+                 at_y(account(k_least, edge)), at_y(account(k_most, edge))))
+    for (i = 1; i <= gpus; i++)
+        mark_gpu(gpu_name[i], gpu_x[i], gpu_y[i])
+}
+
+# A name stands left of its point, above or below; right of it in the left half.
+function mark_gpu(name, x, y) {
+    if (x <= edge / 2)
+        mark(text_at(at_x(x) + 10, at_y(y) + 26, name))
+    else
+        mark(text_at(at_x(x) - 12, at_y(y) + (y > 0.8 * account(k, x) ? -10 : 26),
+                     name, "end"))
+}
+
+function storm_tries() {
+    title = "Tries an add against the number of adds"
+    see = "A frozen add needs one try; from 0, an add needs many tries on" \
+        " average while all adds are in flight at once, and fewer the more" \
+        " adds come after the freeze; where the cell keeps changing, the tries" \
+        " grow with n."
+    sweep("2 bytes, from 0", 1, "moving_2B", "tries_per_add")
+    sweep("2 bytes, frozen at 32", 2, "frozen_2B", "tries_per_add")
+    sweep("a count that never repeats", 4, "count_2B", "tries_per_add")
+    sweep("2 bytes, +1 and −1 in turn", 5, "alternate_2B", "tries_per_add")
+    adds_axis()
+    decades(0.5, "tries an add")
+}
+
+function storm_k() {
+    title = "Failed tries for each moving add and each thread in flight"
+    see = "At every number of threads in flight, long-lived threads, which add" \
+        " again and again, make each other fail more often than threads that" \
+        " add once and end."
+    lifetimes("one add a thread", 1, "one add a thread")
+    lifetimes("long-lived threads", 4, "long-lived")
+    need_points()
+    threads_axes(most["x"] * 1.08, most["y"],
+                 "k, failed tries for each\nmoving add and thread")
+}
+
+function reduce_error() {
+    title = "Relative error of the sum of n products of 0.1 and 0.1"
+    see = "A sum in half or bf16 is of no use from a few thousand products on," \
+        " as it no longer moves. A sum in float loses digits as it grows and" \
+        " stops in the end as well. Block sums in float that are then added" \
+        " stay exact to five digits or more for all n shown. Errors below 2^-24" \
+        " are drawn at 2^-24."
+    errors("half", 1, "half_a_thread")
+    errors("bf16", 2, "bf16_a_thread")
+    errors("float", 3, "float_a_thread")
+    errors("block, then float", 4, "v5_reduce")
+    need_points()
+    draw_axis("x", 2, 181, most["x"] * 1.4142, 4, "n, products", 1)
+    draw_axis("y", 10, 3e-8, 3, 1, "relative error", 1)
+}

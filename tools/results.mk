@@ -1,0 +1,39 @@
+# What is measured, and where it goes: results/. The Makefile includes this.
+
+.PHONY: bench bench-cpu experiments corrections peers
+
+### bench        measure the lessons on this GPU, write results/, print the table
+bench: $(call on_gpu,$(LESSONS))
+	@BACKEND=$(BACKEND) sh tools/bench.sh $(LESSONS)
+
+### bench-cpu    time the CPU emulation of the lessons
+bench-cpu:
+	@$(MAKE) --no-print-directory BACKEND=cpu all
+	@for lesson in $(LESSONS); do \
+	    report=$$(./$$lesson) || exit 1; \
+	    printf '%s\n' "$$report" | grep -E '^(lesson|time)'; \
+	done
+
+### experiments  measure what the storm of lesson 5 depends on, on this GPU
+### corrections  show what holds in place of claims that no lesson tests
+experiments corrections: known-arch
+	@[ '$(BACKEND)' = cuda ] || { echo "$@: needs an NVIDIA GPU" >&2; exit 2; }
+	@mkdir -p $(BUILD)
+	@for source in tools/$@*.cu; do \
+	    $(COMPILE) -o $(BUILD)/$@ $$source && $(BUILD)/$@ || exit; \
+	done
+
+# What tools/peers/peers.py loads: the lessons' kernels, CUB and their like.
+PYTHON ?= python3
+PEERS := $(patsubst tools/peers/%.cu,$(BUILD)/peers/%.so, \
+           $(wildcard tools/peers/*.cu))
+
+### peers        time lessons 6 to 8 beside PyTorch, cuBLAS and CUB (ONLY=reduce)
+peers: $(call on_gpu,$(PEERS))
+	@[ '$(BACKEND)' = cuda ] || { echo "peers: needs an NVIDIA GPU" >&2; exit 2; }
+	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(ONLY))
+
+$(PEERS): $(BUILD)/peers/%.so: tools/peers/%.cu $(COMMON) \
+    $(wildcard lessons/*/*) | backend known-arch
+	@mkdir -p $(@D)
+	$(COMPILE) -std=c++17 -shared -Xcompiler -fPIC -o $@ $<
