@@ -1,7 +1,7 @@
 /* The constants of lesson 5's account, v0 = (n + k M R) t_cas and v2 = n t_add,
- * where R threads are in flight. The lesson and exercise 13 include them; awk
- * programs may read them by name, so each stands on a line of its own. Plain C;
- * knows no CUDA. */
+ * where R threads are in flight. The lesson and exercise 13 include them; the
+ * tables and plots read them by name, so each stands on a line of its own.
+ * Plain C; knows no CUDA. */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 

@@ -322,11 +322,22 @@ my %account = slurp("$root/common/account.h") =~
 my @sums = sums($product, 3000, 0);
 my ($moving) = grep { $sums[$_ + 1] == $sums[$_] } 0 .. $#sums - 1;
 is($account{MOVING}, $moving, 'M, as counted here');
-for (qw(table.awk:K:LIKELY_K table.awk:PRICES:PRICES
-    table.awk:MOVING:MOVING)) {
-    my ($file, $name, $constant) = split /:/;
-    like(slurp("$root/tools/$file"), qr/^ +$name = \Q$account{$constant}\E\b/m,
-        "$file: $name is account.h's $constant");
+my $again = join '|', map { "\Q$_\E" } @account{qw(MOVING PRICES)};
+is(join(' ', grep { slurp("$root/$_") =~ /(?:= *|\()(?:$again)\b/ }
+    files_of(qr/\.(?:cu|c|h|awk|sh)\z/, qw(common lessons exercises solutions
+    tools))), 'common/account.h', 'nobody else has M or t_add/t_cas');
+for my $awk (@awks) {
+    my @command = (@$awk, '-f', 'tools/csv.awk');
+    spew("$tmp/constant.awk", 'BEGIN { print constant("MOST_K"), '
+        . 'constant("LEAST_K"), constant(name); exit }');
+    my ($status, $out) = run(@command, '-v', 'name=PRICES', '-f',
+        "$tmp/constant.awk");
+    is($out, "$account{MOST_K} $account{LEAST_K} $account{PRICES}\n",
+        "$awk->[0]: constants by their names");
+    ($status, undef, my $err) = run(@command, '-v', 'name=prices', '-f',
+        "$tmp/constant.awk");
+    is("$status $err", "1 common/account.h: there is no prices\n",
+        "$awk->[0]: a constant that is not there: exit 1, and it says so");
 }
 
 done_testing();
