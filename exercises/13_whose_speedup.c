@@ -13,6 +13,7 @@
  * Read: docs/reading_speedups.md, from "Predict your GPU" on. */
 #include <math.h>
 
+#include "account.h"
 #include "exercise.h"
 
 #define PAIRS "results/sources/pairs.csv"
@@ -23,10 +24,9 @@
 
 enum { A100_THREADS = 108 * 2048, RTX_THREADS = 48 * 1536 };
 enum verdict { HOLDS, FAILS, OPEN };
-static const double LEAST_K = 0.16, LIKELY_K = 0.31, MOST_K = 0.43;
-static const double MOVING = 2798, PRICES = 2.375; /* M, t_add / t_cas */
 
-/* v0/v2 for n adds on a GPU that holds up to `resident` threads. */
+/* v0/v2 for n adds on a GPU that holds up to `resident` threads. In account.h,
+ * MOVING is M and PRICES is t_add / t_cas. */
 static double predict(double k, double resident, double n)
 {
     /* TODO: how often do tries fail? Never more than n are in flight. */

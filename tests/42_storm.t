@@ -8,7 +8,6 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
-use File::Path qw(remove_tree);
 use Test::More;
 
 my ($tree, $backend) = build_lessons(qw(lesson4 lesson5));
@@ -16,7 +15,7 @@ my $cpu = $backend eq 'cpu';
 
 sub lesson {
     my ($number, @options) = @_;
-    return run({ dir => $tree, seconds => 120 }, "./lesson$number", @options);
+    return run({ dir => $tree }, "./lesson$number", @options);
 }
 
 my @single = sums($product, 20_000);
@@ -196,21 +195,16 @@ my $n = $cpu ? 2000 : 1 << 16;
 
 # The lessons, made to print each sum.
 {
-    my $copy = copy_tree('sums');
-    edit("$copy/lessons/v3_cas/v3_cas.cu", 'ok &= sum == expected;',
-        'fprintf(stderr, "0x%04x\n", sum); ok &= sum == expected;');
-    edit("$copy/lessons/v4_storm/v4_storm.cu",
-        'long long here = bytes == 2 ? adds - beside : adds, moving;',
-        'long long here = bytes == 2 ? adds - beside : adds, moving;'
-        . ' static int n; if (bytes == 2 && n++ % s->cells == 0) {'
-        . ' add_in_half(start, here, &moving);'
-        . ' fprintf(stderr, "0x%04x 0x%04x %lld\n", word[0], word[1], moving); }');
-    my ($made, $out, $err) = run({ dir => $copy }, $make, '-j2', 'lesson4',
-        'lesson5');
-    is($made, 0, 'the lessons that print their sums build') or diag($err);
+    my ($lesson4, $lesson5) = build_planted(
+        ['each sum printed', 'v3_cas', 'ok &= sum == expected;',
+            'fprintf(stderr, "0x%04x\n", sum); ok &= sum == expected;'],
+        ['each sum printed', 'v4_storm', 'memcpy(&count, word, sizeof count);',
+            'memcpy(&count, word, sizeof count); static int n; long long moving;'
+            . ' if (way != FOUR_BYTES && n++ % s->cells == 0) {'
+            . ' fp16_add_up(start, PRODUCT, here, &moving); fprintf(stderr,'
+            . ' "0x%04x 0x%04x %lld\n", word[0], word[1], moving); }']);
     for my $n (1, 7, 257, $moving, $moving + 1) {
-        my ($status, $out, $err) = run({ dir => $copy }, './lesson4', '--n',
-            $n, '--runs', 1);
+        my ($status, $out, $err) = run($lesson4, '--n', $n, '--runs', 1);
         my @expected = map { sprintf '0x%04x', bits_of($_) }
             ($single[$n]) x 3, (32 << 24) x 3;
         is("$status $err", join('', '0 ', map { "$_\n" } @expected),
@@ -233,8 +227,8 @@ my $n = $cpu ? 2000 : 1 << 16;
         my $moves = grep { $low[$_] != $low[$_ - 1] } 1 .. $#low;
         my $line = sprintf "0x%04x 0x%04x %d\n", bits_of($low[-1]),
             bits_of($high[-1]), $moves;
-        my ($status, $out, $err) = run({ dir => $copy }, './lesson5',
-            '--start', $start, '--n', $n, '--runs', 1, @more);
+        my ($status, $out, $err) = run($lesson5, '--start', $start, '--n', $n,
+            '--runs', 1, @more);
         is("$status $err", "0 $line$line",
             "lesson 5 --start $start --n $n @more: the sums, $moves moves");
     }
@@ -401,8 +395,9 @@ check_refused(4, "unknown option \"$_\"", $_)
 
 # --- faults planted in the lessons ---
 
-# Each becomes a lesson of a second tree: what, source, options, from, to, and
-# what the lesson says on stderr. All must end with 1 and say WRONG.
+# Each becomes a lesson of a second tree: what, lesson, options, from, to, and
+# what the lesson says on stderr. All must end with 1 and say WRONG; but one
+# does not end.
 my $by_hand = 'half sum = __hadd_rn(__ushort_as_half(bits), value);';
 my $cas32   = "rest | (unsigned)__half_as_ushort(sum) << shift);\n"
     . "        ++*tries;\n    } while (old != seen);";
@@ -449,27 +444,19 @@ my @mutants = (
 push @mutants, ['NaN compared by value', 'v3_cas', [qw(--n 300)],
     $cas32, $cas32 =~ s/old != seen/
         __half2float(__ushort_as_half((unsigned short)(old >> shift))) !=
-        __half2float(__ushort_as_half((unsigned short)(seen >> shift)))/r, 142]
+        __half2float(__ushort_as_half((unsigned short)(seen >> shift)))/r, undef]
     if $cpu;
 
-my $second = copy_tree('planted');
-remove_tree("$second/lessons");
-for my $i (0 .. $#mutants) {
-    my ($what, $name, undef, $from, $to) = @{ $mutants[$i] };
-    my $path = sprintf '%s/lessons/v%02d_x/v%02d_x.cu', $second, $i, $i;
-    spew($path, slurp("$root/lessons/$name/$name.cu"));
-    edit($path, $from, $to) if $from ne '';
-}
-my ($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'all');
-is($made, 0, 'the lessons with faults build') or diag($err);
-my @results = run_jobs(map { [{ dir => $second,
-    seconds => ref $mutants[$_][5] ? 60 : 5 }, './lesson' . ($_ + 1),
+my @programs = build_planted(map { [@$_[0, 1, 3, 4]] } @mutants);
+my @results = run_jobs(map { [$mutants[$_][5] ? ()
+    : ('sh', '-c', 'ulimit -St 2 && exec "$@"', 'sh'), $programs[$_],
     @{ $mutants[$_][2] }] } 0 .. $#mutants);
 for my $i (0 .. $#mutants) {
     my ($what, $name, undef, $from, undef, $said) = @{ $mutants[$i] };
     my ($status, $out, $err) = @{ $results[$i] };
-    if (!ref $said) {
-        is($status, $said, "$name with $what: does not end in five seconds");
+    if (!$said) {
+        is($status, 128 + 24, "$name with $what: ended by SIGXCPU, after two "
+            . 'seconds of CPU time');
         unlike($out, qr/^(checks|result)/m, "$name with $what: no verdict");
         next;
     }

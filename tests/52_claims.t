@@ -316,32 +316,29 @@ for my $question (@questions) {
         "$question of a small file: as by hand") or diag($rows);
 }
 
-# --- the model's constants: the same wherever they stand ---
+# --- the account's constants: common/account.h has them ---
 
-my %model = map { $_ => slurp("$root/$_") } qw(tools/table.awk
-    exercises/13_whose_speedup.c
-    lessons/v4_storm/v4_storm.cu);
-# Which constant: the name it has in each of the files.
-for (
-    ['k, likely', qw(K K LIKELY_K)], ['k, least', qw(K_LEAST - LEAST_K)],
-    ['k, most', qw(K_MOST - MOST_K)],
-    ['t_add/t_cas', qw(T_ADD_OVER_T_CAS PRICES PRICES)],
-) {
-    my ($what, $lesson, $awk, $exercise) = @$_;
-    my ($value) = $model{'lessons/v4_storm/v4_storm.cu'} =~
-        /\b$lesson = ([\d.]+)/;
-    ok($value, "$what: stands in lesson 5");
-    like($model{'exercises/13_whose_speedup.c'}, qr/\b$exercise = \Q$value\E\b/,
-        "$what: the same in exercise 13");
-    like($model{'tools/table.awk'}, qr/^ +$awk = \Q$value\E\b/m,
-        "$what: the same in the table") if $awk ne '-';
-}
+my %account = slurp("$root/common/account.h") =~
+    /^static const double ([A-Z_]+) = ([\d.]+);$/mg;
 my @sums = sums($product, 3000, 0);
 my ($moving) = grep { $sums[$_ + 1] == $sums[$_] } 0 .. $#sums - 1;
-for (qw(tools/table.awk:MOVING
-    exercises/13_whose_speedup.c:MOVING)) {
-    my ($file, $name) = split /:/;
-    like($model{$file}, qr/\b$name = $moving\b/, "$file: M, as counted here");
+is($account{MOVING}, $moving, 'M, as counted here');
+my $again = join '|', map { "\Q$_\E" } @account{qw(MOVING PRICES)};
+is(join(' ', grep { slurp("$root/$_") =~ /(?:= *|\()(?:$again)\b/ }
+    files_of(qr/\.(?:cu|c|h|awk|sh)\z/, qw(common lessons exercises solutions
+    tools))), 'common/account.h', 'nobody else has M or t_add/t_cas');
+for my $awk (@awks) {
+    my @command = (@$awk, '-f', 'tools/csv.awk');
+    spew("$tmp/constant.awk", 'BEGIN { print constant("MOST_K"), '
+        . 'constant("LEAST_K"), constant(name); exit }');
+    my ($status, $out) = run(@command, '-v', 'name=PRICES', '-f',
+        "$tmp/constant.awk");
+    is($out, "$account{MOST_K} $account{LEAST_K} $account{PRICES}\n",
+        "$awk->[0]: constants by their names");
+    ($status, undef, my $err) = run(@command, '-v', 'name=prices', '-f',
+        "$tmp/constant.awk");
+    is("$status $err", "1 common/account.h: there is no prices\n",
+        "$awk->[0]: a constant that is not there: exit 1, and it says so");
 }
 
 # --- what the pages work out in prose ---

@@ -1,5 +1,5 @@
-# Reads CSV files by the names of their columns. A library: the program that
-# uses it follows it,
+# Reads CSV files by the names of their columns, and the constants of lesson 5's
+# account by theirs. A library: the program that uses it follows it,
 #
 #     awk -f tools/csv.awk -f tools/table.awk …
 #
@@ -9,6 +9,7 @@
 #   csv_has(file, name)        whether there is such a column
 #   csv_columns[file]          how many columns there are …
 #   csv_name[file, c]          … and the name of each
+#   constant(name)             a constant of common/account.h
 #
 # Fields hold no commas. Whatever is wrong with a file ends the program with
 # status 1 and one line that names file and line. So that nothing half done
@@ -84,4 +85,15 @@ function csv_is_text(file, name,    r) {
         if (csv(file, r, name) !~ /^(-?[0-9.]+(e[-+]?[0-9]+)?)?$/)
             return 1
     return 0
+}
+
+function constant(name,    line, part) {
+    while (!(name in constants) && (getline line < "common/account.h") > 0) {
+        split(line, part, /[ =;]+/) # static const double NAME = VALUE;
+        if (line ~ /^static const double /)
+            constants[part[4]] = part[5] + 0
+    }
+    if (!(name in constants))
+        fail("common/account.h: there is no " name)
+    return constants[name]
 }

@@ -4,12 +4,12 @@
 
 BEGIN {
     # Lesson 5's account: v0/v2 = (1 + k moving R / n) / price.
-    n = 33554432    # adds
-    moving = 2798.0 # of them move the sum
-    price = 2.375   # of a 4-byte add, in tries of a 2-byte add
-    k = 0.31        # failed tries for each moving add and each thread in flight
-    k_least = 0.16
-    k_most = 0.43
+    n = 33554432 # adds
+    moving = constant("MOVING")
+    price = constant("PRICES")
+    k = constant("LIKELY_K")
+    k_least = constant("LEAST_K")
+    k_most = constant("MOST_K")
 
     results = "results/nvidia_h200"
     svg = "docs/plots/" plot ".svg"

@@ -17,9 +17,6 @@
 # What includes this calls make_table().
 
 BEGIN {
-    K = 0.31
-    PRICES = 2.375 # t_add / t_cas
-    MOVING = 2798  # adds that move the sum
     # multiprocessors and resident threads of each, from the makers' tables
     split("108 2048", A100, " ")
     split("48 1536", RTX5070, " ")
@@ -131,10 +128,14 @@ function table_model(    i, gpu) {
     }
 }
 
+function predicted(k, resident) {
+    return (1 + k * constant("MOVING") * resident / n) / constant("PRICES")
+}
+
 function put_model(gpu, chip,    resident) {
     resident = chip[1] * chip[2]
     put(sprintf("| %s | %d x %d | %d | %.2f | %s |", gpu, chip[1], chip[2],
-                resident, (1 + K * MOVING * resident / n) / PRICES,
+                resident, predicted(constant("LIKELY_K"), resident),
                 ratio_of(gpu)))
 }
 
@@ -195,7 +196,7 @@ function table_experiment(question,    r, count) {
 # k is how many tries fail for each add that moves the sum, as a part of the
 # threads in flight.
 function add_trial(question, setting, in_flight, n, time, tries,    k, lanes) {
-    k = (tries - n) / (MOVING * in_flight)
+    k = (tries - n) / (constant("MOVING") * in_flight)
     if (question == "lifetime" && setting == "one add a thread")
         left = sprintf("| %d | %.1f | %.2f", in_flight, time, k)
     else if (question == "lifetime")

@@ -197,19 +197,14 @@ static void clear_word(uint16_t *d_word, uint16_t start)
 static double count_tries(int way, uint16_t *d_word, uint16_t start,
                           long long n, unsigned *d_tries)
 {
-    size_t bytes = (size_t)n * sizeof *d_tries;
-    unsigned *tries = (unsigned *)malloc(bytes);
+    unsigned *tries = (unsigned *)host_memory(n, sizeof *tries);
     double sum = 0;
     long long i;
 
-    if (!tries) {
-        fprintf(stderr, "%s: out of memory; try a smaller --n\n",
-                lesson.program);
-        exit(EXIT_DEVICE);
-    }
     clear_word(d_word, start);
     launch(way, (half *)d_word, half_of(ADDEND), n, d_tries);
-    CHECK(cudaMemcpy(tries, d_tries, bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(tries, d_tries, (size_t)n * sizeof *tries,
+                     cudaMemcpyDeviceToHost));
     for (i = 0; i < n; i++)
         sum += tries[i];
     free(tries);
@@ -225,13 +220,11 @@ static int measure(uint16_t start, long long n, uint16_t *d_word,
     double tries[WAYS] = {0, 0, 0};
     uint16_t sum, expected = fp16_add_up(start, ADDEND, n, NULL);
     int runs = lesson.emulated ? 1 : lesson.runs; /* its times mean nothing */
-    int run, way, ok = 1;
+    int way, ok = 1;
 
-    for (way = 0; way < WAYS; way++)
-        timing_create(&t[way], 1, lesson.runs);
-    for (run = 0; run < runs; run++)
+    timing_create(t, WAYS, runs);
+    while (timing_next(t, WAYS))
         for (way = 0; way < WAYS; way++) {
-            show_progress(run, runs);
             clear_word(d_word, start);
             timing_begin(&t[way]);
             launch(way, (half *)d_word, half_of(ADDEND), n, NULL);
@@ -239,7 +232,6 @@ static int measure(uint16_t start, long long n, uint16_t *d_word,
             CHECK(cudaMemcpy(&sum, d_word, sizeof sum, cudaMemcpyDeviceToHost));
             ok &= sum == expected;
         }
-    show_progress(run, runs);
     for (way = CAS32; way < WAYS; way++)
         tries[way] = count_tries(way, d_word, start, n, d_tries);
     if (lesson.emulated)
@@ -251,11 +243,9 @@ static int measure(uint16_t start, long long n, uint16_t *d_word,
                timing_min_ms(&t[CAS32]), timing_min_ms(&t[CAS16]),
                timing_min_ms(&t[CAS32]) / timing_min_ms(&t[COMPILED]),
                tries[CAS32], tries[CAS16], ok ? "ok" : "WRONG");
-    for (way = 0; way < WAYS; way++) {
+    for (way = 0; way < WAYS; way++)
         csv_sweep(way_names[way], fp16_to_double(start), 1, 0, n, &t[way],
                   tries[way]);
-        timing_destroy(&t[way]);
-    }
     return ok;
 }
 
