@@ -415,14 +415,12 @@ sub halved {
 # reading_speedups.md: the ranges, from the constants of exercise 13.
 {
     my $page = 'docs/reading_speedups.md';
-    my %constant = $model{'exercises/13_whose_speedup.c'} =~
-        /\b([A-Z_]+) = ([\d.]+)\b/g;
-    my %chip = $model{'tools/table.awk'} =~ /split\("(\d+ \d+)", (\w+),/g;
+    my %chip = slurp("$root/tools/table.awk") =~ /split\("(\d+ \d+)", (\w+),/g;
     my %in_flight = map { my ($m, $t) = split / /; ($chip{$_} => $m * $t) }
         keys %chip;
     my %range = map { my $r = $in_flight{$_}; $_ => join ' to ', map {
-        sprintf '%.2f', (1 + $_ * $constant{MOVING} * $r / 2**25)
-            / $constant{PRICES} } @constant{qw(LEAST_K MOST_K)} }
+        sprintf '%.2f', (1 + $_ * $account{MOVING} * $r / 2**25)
+            / $account{PRICES} } @account{qw(LEAST_K MOST_K)} }
         keys %in_flight;
     says($page, "says $range{RTX5070} for the RTX 5070, $range{A100} for the "
         . "A100 and $range{H200} for an H200");

@@ -116,7 +116,8 @@ function table_lessons(    i, gpu) {
 function table_model(    i, gpu) {
     read_lessons()
     put_head("| GPU | multiprocessors x threads | R | v0/v2 predicted |" \
-         " v0/v2 measured |")
+             " for k from " constant("LEAST_K") " to " constant("MOST_K") \
+             " | v0/v2 measured |")
     for (i = 1; i <= gpus; i++) {
         gpu = gpu_of[i]
         if (gpu ~ /A100/)
@@ -134,9 +135,11 @@ function predicted(k, resident) {
 
 function put_model(gpu, chip,    resident) {
     resident = chip[1] * chip[2]
-    put(sprintf("| %s | %d x %d | %d | %.2f | %s |", gpu, chip[1], chip[2],
-                resident, predicted(constant("LIKELY_K"), resident),
-                ratio_of(gpu)))
+    put(sprintf("| %s | %d x %d | %d | %.2f | %.2f to %.2f | %s |", gpu,
+                chip[1], chip[2], resident,
+                predicted(constant("LIKELY_K"), resident),
+                predicted(constant("LEAST_K"), resident),
+                predicted(constant("MOST_K"), resident), ratio_of(gpu)))
 }
 
 function table_pairs(    r, kernel) {
