@@ -54,19 +54,22 @@ SKIP: {
 
 my @flags = (qw(-std=gnu11 -O2 -Wall -Wextra -Wconversion -Werror -pthread
     -ffp-contract=off -fno-strict-aliasing -fsanitize=alignment
-    -fsanitize-undefined-trap-on-error -Icommon/cpu -Icommon -c -o), '/dev/null');
+    -fsanitize-undefined-trap-on-error -Icommon/cpu -Icommon -Iinclude -c -o),
+    '/dev/null');
 my @units = ('common/cpu/runtime.c');
+my %beside;    # a unit's own headers
 for my $source (glob 'lessons/v*_*/*.cu') {
     my ($status, $out, $err) = run('awk', '-f', 'common/cpu/launch.awk', $source);
     is("$status$err", '0', "$source: rewritten for the CPU") or next;
     spew("$tmp/" . basename($source) . '.c', $out);
     push @units, "$tmp/" . basename($source) . '.c';
+    $beside{ $units[-1] } = '-I' . dirname($source);
 }
 spew("$tmp/bad.cu.c", "short f(int x);\nshort f(int x) { return x; }\n");
 for my $cc (qw(gcc clang)) {
   SKIP: {
         skip_or_fail("there is no $cc here") if !which($cc);
-        my @results = run_jobs(map { [$cc, @flags, $_] }
+        my @results = run_jobs(map { [$cc, $beside{$_} // (), @flags, $_] }
             @units, "$tmp/bad.cu.c");
         my $bad = pop @results;
         isnt($bad->[0], 0, "$cc: the flags refuse a lossy conversion");

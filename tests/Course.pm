@@ -380,7 +380,7 @@ sub read_report {
 our @archs = qw(75 80 86 90 100 120);
 our @nvcc_strict =
     (split(' ', <<'END'), '-Xcompiler', '-Wall,-Wextra,-Werror');
--std=c++17 -O3 -Icommon -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
+-std=c++17 -O3 -Icommon -Iinclude -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
 -D__CUDA_NO_HALF2_OPERATORS__ -D__CUDA_NO_HALF_CONVERSIONS__
 END
 
