@@ -20,8 +20,8 @@ NAMES := $(notdir $(DIRS))
 NUMBERS := $(wordlist 1,$(words $(DIRS)),1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 LESSONS := $(addprefix lesson,$(NUMBERS))
 name_of = $(word $(1),$(NAMES))
-source_of = $(or $(wildcard lessons/$(1)/$(1).cu),tests/cpu/$(1).cu)
-headers_of = $(wildcard lessons/$(1)/*.h)
+source_of = $(or $(wildcard lessons/*/$(1).cu),tests/cpu/$(1).cu)
+headers_of = $(wildcard $(dir $(call source_of,$(1)))*.h)
 
 # --- the exercises: exerciseK is exercises/0K_NAME.cu or .c --------------------
 
@@ -81,7 +81,7 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
-.PHONY: help all test bench bench-cpu peers experiments corrections plots \
+.PHONY: help all conformance test bench bench-cpu peers experiments corrections plots \
     listings quote docs serve clean backend known-arch build common exercises include \
     lessons results solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
     $(NUMBERS:%=profile%) progress $(TASKS:%=exercise%) $(TASKS:%=watch%) \
@@ -100,13 +100,17 @@ $(LESSONS): lesson%: $(BUILD)/$$(call name_of,$$*)
 ## all          build all lessons
 all: $(LESSONS)
 
+## conformance  build the check of all atomics (lesson 9): ./conformance
+conformance: $(BUILD)/conformance
+	@ln -sf $< $@
+
 lesson%:
 	@echo "make $@: there is no lesson $*; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
 
 # --- building -----------------------------------------------------------------
 
 # The lessons, and the programs of tests/, which are asked for by their path.
-PROGRAMS := $(NAMES) $(basename $(notdir $(wildcard tests/cpu/*.cu)))
+PROGRAMS := $(NAMES) conformance $(basename $(notdir $(wildcard tests/cpu/*.cu)))
 
 backend:
 	@echo "BACKEND=$(BACKEND) ($(WHY))"
@@ -157,6 +161,9 @@ on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 ## profileK     count time and L2 atomic requests (lessons 1 to 3, Nsight Compute)
 $(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
 	@sh tools/profile.sh ./lesson$* $(call source_of,$(call name_of,$*))
+
+ptxconformance sassconformance: %conformance: known-arch
+	@sh tools/inside.sh $* $(INSIDE_ARCH) $(call source_of,conformance)
 
 ptx% sass% profile%:
 	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
@@ -236,9 +243,9 @@ bench-cpu:
 ## listings     write results/ptx/ and results/sass/ anew
 listings: known-arch
 	@mkdir -p results/ptx results/sass
-	@for k in $(NUMBERS); do for kind in ptx sass; do \
-	    listing=$$($(MAKE) --no-print-directory -s $$kind$$k) || exit 2; \
-	    printf '%s\n' "$$listing" > results/$$kind/lesson$$k.$(INSIDE_ARCH).txt; \
+	@for program in $(LESSONS) conformance; do for kind in ptx sass; do \
+	    listing=$$($(MAKE) --no-print-directory -s $$kind$${program#lesson}) || exit 2; \
+	    printf '%s\n' "$$listing" > results/$$kind/$$program.$(INSIDE_ARCH).txt; \
 	done; done
 
 ## quote        refill the code, output and figures that the pages quote
@@ -267,7 +274,7 @@ test:
 ## clean        remove what was built; your exercises and their state stay
 clean:
 	rm -rf $(filter-out build/kept build/exercises.%,$(wildcard build/*)) \
-	    $(LESSONS)
+	    $(LESSONS) conformance
 	@[ ! -d build ] || rmdir build 2>/dev/null || true
 
 # A directory is no target, though make would say "up to date".
