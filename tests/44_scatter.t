@@ -8,7 +8,6 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
-use File::Path qw(make_path remove_tree);
 use Test::More;
 
 my $source = 'lessons/v6_scatter/v6_scatter.cu';
@@ -26,7 +25,7 @@ my ($tree, $backend) = build_lessons($target);
 my $cpu = $backend eq 'cpu';
 
 sub lesson {
-    return run({ dir => $tree, seconds => 120 }, "./$target", @_);
+    return run({ dir => $tree }, "./$target", @_);
 }
 
 # --- the report ---
@@ -238,35 +237,22 @@ my @mutants = (
     ['half sums in the float variant', 'if (s.sums) {',
         'if (s.sums && s.rows < 200) {'],
 );
-my $second = copy_tree('planted');
-my $text = slurp("$second/$source");
-for my $part ([0 .. 13], [14 .. $#mutants]) {    # a tree has 15 lessons at most
-    remove_tree("$second/lessons");
-    for my $i (@$part) {
-        my (undef, $from, $to) = @{ $mutants[$i] };
-        my $path = sprintf '%s/lessons/v%02d_x/v%02d_x.cu', $second, $i, $i;
-        spew($path, $text);
-        edit($path, $from, $to) if $from ne '';
+my @programs = build_planted(map { my ($what, @edit) = @$_;
+    [$what, 'v6_scatter', @edit] } @mutants);
+my @results = run_jobs(map { [$_, '--n', 700, '--width', 20, '--table', 30,
+    '--runs', 1] } @programs);
+for my $i (0 .. $#mutants) {
+    my ($status, $out, $err) = @{ $results[$i] };
+    my $what = $mutants[$i][0];
+    if ($i == 0) {
+        is("$status$err", '0', "$what: exit 0");
+        next;
     }
-    my ($status, undef, $said) = run({ dir => $second }, $make, '-k', '-j2',
-        'CFLAGS=-O0', 'all');
-    is($status, 0, 'the lessons with faults build') or diag($said);
-    my @results = run_jobs(map { [{ dir => $second, seconds => 60 },
-        "./lesson$_", '--n', 700, '--width', 20, '--table', 30, '--runs', 1] }
-        1 .. @$part);
-    for my $i (@$part) {
-        my ($status, $out, $err) = @{ $results[$i - $part->[0]] };
-        my $what = $mutants[$i][0];
-        if ($i == 0) {
-            is("$status$err", '0', "$what: exit 0");
-            next;
-        }
-        ok($status == 1 || $status == 3, "$what: found")
-            or diag("status $status\n$out$err");
-        like($out, qr/WRONG$/m, "$what: WRONG") if $status == 1;
-        like($err, qr/illegal memory access|misaligned address/,
-            "$what: a fault") if $status == 3;
-    }
+    ok($status == 1 || $status == 3, "$what: found")
+        or diag("status $status\n$out$err");
+    like($out, qr/WRONG$/m, "$what: WRONG") if $status == 1;
+    like($err, qr/illegal memory access|misaligned address/,
+        "$what: a fault") if $status == 3;
 }
 
 # --- the sums, made here ---
@@ -274,10 +260,9 @@ for my $part ([0 .. 13], [14 .. $#mutants]) {    # a tree has 15 lessons at most
 # A copy of the lesson that prints its indices, its gradient (in 1/2048) and
 # what each variant made of the table.
 {
-    remove_tree("$second/lessons");
-    my $path = 'lessons/v99_x/v99_x.cu';
-    spew("$second/$path", $text);
-    edit("$second/$path", "    f.ok = rest_is_untouched(p);\n", <<'END');
+    my ($program) = build_planted(['printed sums', 'v6_scatter',
+        'if (!check_small())', 'if (0 && !check_small())',
+        "    f.ok = rest_is_untouched(p);\n", <<'END']);
     f.ok = rest_is_untouched(p);
     for (row = 0; row < p->s.rows; row++)
         fprintf(stderr, "%lld ", p->index[row]);
@@ -287,15 +272,11 @@ for my $part ([0 .. 13], [14 .. $#mutants]) {    # a tree has 15 lessons at most
         fprintf(stderr, "%d ", p->result[p->before + row]);
     fprintf(stderr, "\n");
 END
-    edit("$second/$path", 'if (!check_small())', 'if (0 && !check_small())');
-    my ($made, $out, $err) = run({ dir => $second }, $make,
-        'CFLAGS=-O0', 'lesson1');
-    is($made, 0, 'the lesson that prints its sums builds') or diag($err);
     my @cases = map { my $w = $_; map { [$w, $_, 300, 41] } 0, 1, 3 }
         1, 2, 3, 7, 8, 9;
     for my $case (@cases, [24, 0, 300, 41], [768, 0, 30, 7], [768, 5, 30, 7]) {
         my ($width, $offset, $n, $table) = @$case;
-        my ($status, $out, $err) = run({ dir => $second }, './lesson1',
+        my ($status, $out, $err) = run($program,
             '--width', $width, '--offset', $offset, '--n', $n, '--table',
             $table, '--runs', 1);
         is($status, 0, "width $width, offset $offset: exit 0") or diag($out);
