@@ -150,6 +150,17 @@ static inline void fill_gradient(struct problem *p, int least, int most,
                      cudaMemcpyHostToDevice));
 }
 
+/* Fractions above 0 and below 1, in units so small that the sum of all rows is
+ * a half. */
+static inline void fill_fractions(struct problem *p)
+{
+    double unit = 0x1p-11;
+
+    while (unit * 1024 * (double)p->s.rows > 40000)
+        unit /= 2;
+    fill_gradient(p, 1, 2047, unit);
+}
+
 /* The first of total[0 .. count), which grows, that exceeds x. */
 static inline long long find_above(const double *total, long long count,
                                    double x)

@@ -15,6 +15,8 @@
 
 #include "checks.h"
 #include "device.h"
+#include "half_atomics.h"
+#include "loads.h"
 #include "measure.h"
 #include "options.h"
 #include "problem.h"
@@ -29,46 +31,6 @@ enum {
     SLICE = GROUP_ROWS / GROUP_TEAMS, /* of the sorted rows, for each team */
     AHEAD = 8                         /* loads in flight for each thread */
 };
-
-/* 8 halves, as one load and one vector add take them. */
-struct eight {
-    unsigned pair[4];
-};
-
-/* --- adds that return nothing: one RED instruction each --- */
-
-/* Adds two halves to the 4-byte slot at `target`. */
-static __device__ void red_pair(half *target, unsigned pair)
-{
-#if __CUDA_ARCH__ >= 600
-    asm volatile("red.global.add.noftz.f16x2 [%0], %1;"
-                 :
-                 : "l"(__cvta_generic_to_global(target)), "r"(pair)
-                 : "memory");
-#else
-    half low = __ushort_as_half((unsigned short)(pair & 0xffff));
-    half high = __ushort_as_half((unsigned short)(pair >> 16));
-
-    atomicAdd((half2 *)target, __halves2half2(low, high));
-#endif
-}
-
-/* Adds eight halves to the 16 bytes at `target`, each half by itself. */
-static __device__ void red_eight(half *target, struct eight value)
-{
-#if __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
-    asm volatile("red.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "l"(__cvta_generic_to_global(target)), "r"(value.pair[0]),
-                   "r"(value.pair[1]), "r"(value.pair[2]), "r"(value.pair[3])
-                 : "memory");
-#else
-    int k;
-
-    for (k = 0; k < 4; k++)
-        red_pair(target + 2 * k, value.pair[k]);
-#endif
-}
 
 /* Adds four floats to the 16 bytes at `target`. */
 static __device__ void red_four(float *target, const float *value)
@@ -87,109 +49,7 @@ static __device__ void red_four(float *target, const float *value)
 #endif
 }
 
-/* --- pairs and eights at the edges of rows and tables --- */
-
-/* The bits of row[column]; -0 where that is not in the row. */
-static __device__ unsigned load_half(const half *row, int width, int column)
-{
-    return column >= 0 && column < width ? __half_as_ushort(row[column])
-                                         : MINUS_ZERO;
-}
-
-/* row[column] and the half behind it. */
-static __device__ unsigned load_pair(const half *row, int width, int column)
-{
-    if (column >= 0 && column + 1 < width && ((size_t)(row + column) & 3) == 0)
-        return *(const unsigned *)(row + column);
-    return load_half(row, width, column) | load_half(row, width, column + 1)
-                                               << 16;
-}
-
-/* Eight halves at a multiple of 16 bytes. A gradient is read once: "cs" tells
- * the L2 cache to keep the table rather than this. */
-static __device__ struct eight load_aligned(const half *from)
-{
-    struct eight value;
-#if __CUDA_ARCH__ >= 600
-    asm("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(value.pair[0]), "=r"(value.pair[1]), "=r"(value.pair[2]),
-          "=r"(value.pair[3])
-        : "l"(__cvta_generic_to_global(from)));
-#else
-    value = *(const struct eight *)from;
-#endif
-    return value;
-}
-
-/* Eight halves from row[column] on. Where they do not lie at a multiple of 16
- * bytes, they are loaded one by one, without branches, so that these overlap.
- */
-static __device__ struct eight load_eight(const half *row, int width,
-                                          int column)
-{
-    struct eight value;
-    int k;
-
-    if (column >= 0 && column + 8 <= width &&
-        ((size_t)(row + column) & 15) == 0)
-        return load_aligned(row + column);
-    for (k = 0; k < 4; k++)
-        value.pair[k] = load_half(row, width, column + 2 * k) |
-                        load_half(row, width, column + 2 * k + 1) << 16;
-    return value;
-}
-
-/* Adds a pair to table[at] and table[at + 1], of which one may lie outside of
- * the table; table + at is a multiple of 4 bytes. */
-static __device__ void add_pair(half *table, long long length, long long at,
-                                unsigned pair)
-{
-    if (at >= 0 && at + 1 < length)
-        red_pair(table + at, pair);
-    else if (at >= 0 && at < length)
-        atomicAdd(table + at,
-                  __ushort_as_half((unsigned short)(pair & 0xffff)));
-    else if (at == -1 && length > 0)
-        atomicAdd(table, __ushort_as_half((unsigned short)(pair >> 16)));
-}
-
-/* The same for eight halves, where some are outside; table + at is a multiple
- * of 16 bytes. Rare and long: it stays out of the loops that call it. */
-static __device__ __attribute__((noinline)) void
-add_at_edge(half *table, long long length, long long at, struct eight value)
-{
-    int k;
-
-    for (k = 0; k < 4; k++)
-        add_pair(table, length, at + 2 * k, value.pair[k]);
-}
-
-static __device__ void add_eight(half *table, long long length, long long at,
-                                 struct eight value)
-{
-    if (at >= 0 && at + 8 <= length)
-        red_eight(table + at, value);
-    else
-        add_at_edge(table, length, at, value);
-}
-
-/* Lesson 3's add of one half. */
-static __device__ void fast_add(half *array, long long length, long long index,
-                                half value)
-{
-    half *target = array + index;
-    half pad = __ushort_as_half(MINUS_ZERO);
-    int is_high = ((size_t)target & 2) != 0;
-
-    if (!is_high && index + 1 < length)
-        atomicAdd((half2 *)target, __halves2half2(value, pad));
-    else if (is_high && index > 0)
-        atomicAdd((half2 *)(target - 1), __halves2half2(pad, value));
-    else
-        atomicAdd(target, value);
-}
-
-/* --- the kernels --- */
+/* --- the kernels; struct scatter stands in problem.h --- */
 
 /* The row of the table that row i goes to; -1 where there is none, as i or the
  * index is out of range: then nothing is added. */
@@ -198,6 +58,11 @@ static __device__ long long target_row(struct scatter s, long long i)
     long long row = i < s.rows ? s.index[i] : -1;
 
     return row >= 0 && row < s.table_rows ? row : -1;
+}
+
+static __device__ size_t length_of(struct scatter s)
+{
+    return (size_t)(s.table_rows * s.width);
 }
 
 /* How many halves row `row` of the table starts above a multiple of `halves`
@@ -229,8 +94,8 @@ static __global__ void scatter_fast(struct scatter s)
     if (row < 0)
         return;
     for (column = (int)threadIdx.x; column < s.width; column += TEAM)
-        fast_add(s.table, s.table_rows * s.width, row * s.width + column,
-                 s.gradient[i * s.width + column]);
+        half_atomic_add(s.table, (size_t)(row * s.width + column), length_of(s),
+                        s.gradient[i * s.width + column]);
 }
 
 static __global__ void scatter_half2(struct scatter s)
@@ -243,8 +108,9 @@ static __global__ void scatter_half2(struct scatter s)
         return;
     column = 2 * (int)threadIdx.x - skew_of(s, row, 2);
     for (; column < s.width; column += 2 * TEAM)
-        add_pair(s.table, s.table_rows * s.width, row * s.width + column,
-                 load_pair(s.gradient + i * s.width, s.width, column));
+        half_atomic_add2(s.table, (size_t)(row * s.width + column),
+                         length_of(s),
+                         load_pair(s.gradient + i * s.width, s.width, column));
 }
 
 static __global__ void scatter_vector(struct scatter s)
@@ -256,9 +122,12 @@ static __global__ void scatter_vector(struct scatter s)
     if (row < 0)
         return;
     column = 8 * (int)threadIdx.x - skew_of(s, row, 8);
-    for (; column < s.width; column += 8 * TEAM)
-        add_eight(s.table, s.table_rows * s.width, row * s.width + column,
-                  load_eight(s.gradient + i * s.width, s.width, column));
+    for (; column < s.width; column += 8 * TEAM) {
+        struct eight value =
+            load_eight(s.gradient + i * s.width, s.width, column);
+        half_atomic_add8(s.table, (size_t)(row * s.width + column),
+                         length_of(s), value.pair);
+    }
 }
 
 /* The rows of a block in the order of their targets. */
@@ -287,18 +156,16 @@ static __device__ void flush_sums(struct scatter s, int row, int group,
     long long at = (long long)row * s.width + column;
     struct eight value;
 
-    for (k = 0; k < 4; k++) {
-        unsigned low = __half_as_ushort(__float2half_rn(sum[2 * k]));
-        unsigned high = __half_as_ushort(__float2half_rn(sum[2 * k + 1]));
-        value.pair[k] = low | high << 16;
-    }
+    for (k = 0; k < 4; k++)
+        value.pair[k] = __halves2half2(__float2half_rn(sum[2 * k]),
+                                       __float2half_rn(sum[2 * k + 1]));
     if (s.sums) {
         if (column < s.width) {
             red_four(s.sums + skew_of(s, 0, 8) + at, sum);
             red_four(s.sums + skew_of(s, 0, 8) + at + 4, sum + 4);
         }
     } else if (column < s.width)
-        add_eight(s.table, s.table_rows * s.width, at, value);
+        half_atomic_add8(s.table, (size_t)at, length_of(s), value.pair);
     for (k = 0; k < 8; k++)
         sum[k] = -0.0f; /* as the padding: x + -0 is x */
 }
@@ -327,10 +194,8 @@ static __device__ void add_to_sums(float *sum, struct eight value)
     int k;
 
     for (k = 0; k < 4; k++) {
-        unsigned short low = (unsigned short)(value.pair[k] & 0xffff);
-        unsigned short high = (unsigned short)(value.pair[k] >> 16);
-        sum[2 * k] += __half2float(__ushort_as_half(low));
-        sum[2 * k + 1] += __half2float(__ushort_as_half(high));
+        sum[2 * k] += __half2float(__low2half(value.pair[k]));
+        sum[2 * k + 1] += __half2float(__high2half(value.pair[k]));
     }
 }
 
@@ -457,19 +322,15 @@ int main(int argc, char **argv)
         {"--index", "all|uniform|zipf|one", &only, 0, 0,
          "where the rows go (all)"},
     };
-    double unit = 0x1p-11;
     struct problem p;
     int pattern, ok = 1;
 
     lesson_begin(7, "v6_scatter", "the gradient of an embedding, row by row",
                  argc, argv, options, 5);
     report_device();
-    if (rows == 0)
-        rows = lesson.emulated ? 8192 : 65536;
-    if (width == 0)
-        width = lesson.emulated ? 96 : 768;
-    if (table_rows == 0)
-        table_rows = lesson.emulated ? 6282 : 50257;
+    rows = rows ? rows : lesson.emulated ? 8192 : 65536;
+    width = width ? width : lesson.emulated ? 96 : 768;
+    table_rows = table_rows ? table_rows : lesson.emulated ? 6282 : 50257;
     if (!check_small()) {
         fprintf(stderr, "%s: not timed\n", lesson.program);
         return EXIT_WRONG;
@@ -477,9 +338,7 @@ int main(int argc, char **argv)
     create_problem(&p, rows, (int)width, table_rows, (int)skew, (int)skew);
     report("work", "%lld rows of %lld halves are added to a table of %lld rows",
            rows, width, table_rows);
-    while (unit * 1024 * (double)rows > 40000) /* all in one row: no overflow */
-        unit /= 2;
-    fill_gradient(&p, 1, 2047, unit);
+    fill_fractions(&p);
     for (pattern = 0; pattern < PATTERNS; pattern++)
         if (only == 0 || only == pattern + 1)
             ok &= measure(&p, pattern);
