@@ -21,8 +21,8 @@ NAMES := $(notdir $(DIRS))
 NUMBERS := $(wordlist 1,$(words $(DIRS)),1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 LESSONS := $(addprefix lesson,$(NUMBERS))
 name_of = $(word $(1),$(NAMES))
-source_of = $(or $(wildcard lessons/$(1)/$(1).cu),tests/cpu/$(1).cu)
-headers_of = $(wildcard lessons/$(1)/*.h)
+source_of = $(or $(wildcard lessons/*/$(1).cu),tests/cpu/$(1).cu)
+headers_of = $(wildcard $(dir $(call source_of,$(1)))*.h)
 
 # --- the backend --------------------------------------------------------------
 
@@ -77,7 +77,7 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
-.PHONY: help all test clean backend known-arch $(LESSONS) build common \
+.PHONY: help all conformance test clean backend known-arch $(LESSONS) build common \
     exercises include lessons results solutions tests tools
 
 help:
@@ -97,13 +97,17 @@ $(LESSONS): lesson%: $(BUILD)/$$(call name_of,$$*)
 ## all          build all lessons
 all: $(LESSONS)
 
+## conformance  build the check of all atomics (lesson 9): ./conformance
+conformance: $(BUILD)/conformance
+	@ln -sf $< $@
+
 lesson%:
 	@echo "make $@: there is no lesson $*; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
 
 # --- building -----------------------------------------------------------------
 
 # The lessons, and the programs of tests/, which are asked for by their path.
-PROGRAMS := $(NAMES) $(basename $(notdir $(wildcard tests/cpu/*.cu)))
+PROGRAMS := $(NAMES) conformance $(basename $(notdir $(wildcard tests/cpu/*.cu)))
 
 backend:
 	@echo "BACKEND=$(BACKEND) ($(WHY))"
@@ -135,7 +139,7 @@ test:
 ## clean        remove what was built; your exercises and their state stay
 clean:
 	rm -rf $(filter-out build/kept build/exercises.%,$(wildcard build/*)) \
-	    $(LESSONS)
+	    $(LESSONS) conformance
 	@[ ! -d build ] || rmdir build 2>/dev/null || true
 
 # A directory is no target, though make would say "up to date".

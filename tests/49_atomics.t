@@ -1,22 +1,23 @@
 #!/usr/bin/env perl
-# Lesson 9, all atomics: what it prints and how it ends, wrong atomics planted in
-# it, and how each is built: the table that it prints, and that of
-# docs/atomics.md, against the machine code of every architecture.
+# Lesson 9 and its check of all atomics, conformance: what they print and how they
+# end, wrong atomics planted in them, and how each is built: the table that the
+# lesson prints, and that of docs/atomics.md, against the machine code of every
+# architecture.
 use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
-use File::Path qw(remove_tree);
 use Test::More;
 
-my ($tree, $backend) = build_lessons('lesson9');
+my ($tree, $backend) = build_lessons(qw(lesson9 conformance));
 my $cpu = $backend eq 'cpu';
 
-sub lesson {
-    my (@options) = @_;
-    return run({ dir => $tree, seconds => 60 }, './lesson9', @options);
+sub program {
+    my ($name, @options) = @_;
+    return run({ dir => $tree }, "./$name", @options);
 }
+sub lesson { return program('lesson9', @_) }
 
 # --- the report ---
 
@@ -46,38 +47,49 @@ sub read_table {
     return \%table;
 }
 
-my $title = 'v8_atomics: every atomic, held against its definition';
-my %printed;
-{
-    my ($status, $out, $err) = lesson();
-    is("$status$err", '0', 'exit 0, nothing on stderr') or diag($out);
-    my @labels = $out =~ /^([a-z]+) /mg;
-    is("@labels", 'lesson device table checks counter wrap lock double '
-        . 'subnormal ' . ($cpu ? '' : 'costs ') . 'result', 'the labels');
-    my @odd = grep { !/^lesson 9  v/ && !/^.{9} \S/ && !/^(?:costs)? {6,}\S/ }
-        split /\n/, $out;
-    is("@odd", '', 'the text begins at column 11');
-    like($out, qr/^lesson 9  \Q$title\E$/m, 'the title');
-    %printed = %{ read_table($out) };
-    is(join(', ', sort keys %printed),
-        join(', ', sort map { my $f = $_; map { "$f $_" } @{ $guide{$f} } }
-            keys %guide), 'every function on every type of the guide');
-    my @bad = grep { $printed{$_} !~ m{^[1L]/[1L]\z} } sort keys %printed;
-    is("@bad", '', 'each is right');
-    for (
-        ['checks', qr/^each: 64 examples, and 1024 threads .*: ok\z/],
-        ['counter', qr/^atomicAdd\(c, 1\): 1024 threads .*: ok\z/],
-        ['wrap', qr/^atomicInc\(c, 100\) takes 0 to 100, a period of 101: 1010 calls, 10 of each: ok\z/],
-        ['lock', qr/^1024 threads .*: ok\z/],
-        ['double', qr/^add by atomicCAS: .*: ok\z/],
-        ['subnormal', qr/ is 0 in global memory, 2\.8e-45 in shared\z/],
-        ['result', qr/^all as defined: ok\z/],
-    ) {
+my $pairs = join ', ', sort map { my $f = $_; map { "$f $_" } @{ $guide{$f} } }
+    keys %guide;
+
+# What a program prints: its labels, its title, the table with a cell like $cell
+# for each pair, and the lines [label, pattern]. Returns the table.
+sub check_report {
+    my ($name, $labels, $title, $cell, @lines) = @_;
+    my ($status, $out, $err) = program($name);
+    is("$status$err", '0', "$name: exit 0, nothing on stderr") or diag($out);
+    my @found = $out =~ /^([a-z]+) /mg;
+    is("@found", $labels, "$name: the labels");
+    my @odd = grep { !/^lesson 9  [cv]/ && !/^.{9} \S/
+        && !/^(?:costs)? {6,}\S/ } split /\n/, $out;
+    is("@odd", '', "$name: the text begins at column 11");
+    like($out, qr/^lesson 9  \Q$title\E$/m, "$name: the title");
+    my $table = read_table($out);
+    is(join(', ', sort keys %$table), $pairs,
+        "$name: every function on every type of the guide");
+    my @bad = grep { $table->{$_} !~ $cell } sort keys %$table;
+    is("@bad", '', "$name: each cell");
+    for (@lines) {
         my ($label, $pattern) = @$_;
         my ($text) = $out =~ /^$label +(.*)/m;
-        like($text, $pattern, "$label");
+        like($text, $pattern, "$name: $label");
     }
+    return $table;
 }
+
+my $title = 'v8_atomics: every atomic, how it is built, what it costs';
+my %printed = %{ check_report('lesson9', 'lesson device table counter wrap lock '
+    . 'double ' . ($cpu ? '' : 'costs ') . 'result', $title, qr{^[1L]/[1L]\z},
+    ['counter', qr/^atomicAdd\(c, 1\): 1024 threads .*: ok\z/],
+    ['wrap', qr/^atomicInc\(c, 100\) takes 0 to 100, a period of 101: 1010 calls, 10 of each: ok\z/],
+    ['lock', qr/^1024 threads .*: ok\z/],
+    ['double', qr/^add by atomicCAS: .*: ok\z/],
+    ['result', qr/^all as it should be: ok\z/]) };
+
+my $conformance = 'conformance: every atomic, held against its definition';
+check_report('conformance', 'lesson device table checks subnormal result',
+    $conformance, qr/^ok\z/,
+    ['checks', qr/^each: 64 examples, and 1024 threads .*: ok\z/],
+    ['subnormal', qr/ is 0 in global memory, 2\.8e-45 in shared\z/],
+    ['result', qr/^all as defined: ok\z/]);
 
 for my $limit (1, 7, 99, 255) {
     my ($status, $out, $err) = lesson('--limit', $limit, '--runs', 1);
@@ -117,6 +129,10 @@ for my $limit (1, 7, 99, 255) {
     like($out, qr/^lesson 9  \Q$title\E\n\nusage: lesson9/, '--help: usage');
     is(join(' ', $out =~ /^  (--\w+)/mg), '--limit --runs --csv --help',
         '--help: all options');
+    ($status, $out, $err) = program('conformance', '--help');
+    is("$status$err", '0', 'conformance --help: exit 0');
+    like($out, qr/^lesson 9  \Q$conformance\E\n\nusage: conformance/,
+        'conformance --help: usage');
 }
 for (
     ['--limit takes .* 1 to 255', '--limit', '0'],
@@ -135,90 +151,82 @@ for (
 
 # --- wrong atomics ---
 
-# Each a copy of the lesson with one fault: [what, from, to, what stderr or the
-# report says]. Without the lock blocks must be inside together, so the work
-# takes a while.
-my @slow = ('log->count++;', 'for (volatile int d = 0; d < 20000; d = d + 1) '
-    . 'continue; log->count++;');
-my @no_lock = ("atomicCAS(&log->lock, 0, 1) == 0) {\n            __threadfence();"
-    . "\n            enter(", "1) {\n            enter(");
+# [what, program, from, to, what stderr or the report says]. Threads of one block
+# never meet by themselves in the emulation, and those of two blocks by luck. So
+# the check of the lock runs there in interleaved mode, where threads take turns
+# at every atomic, in an order that the seed decides, and an atomic stands in the
+# middle of what the lock guards.
+my @turns = (
+    'log->sum += entry;' => 'unsigned sum = log->sum; '
+        . 'atomicAdd(&log->lock, 0); log->sum = sum + entry;',
+    'ok &= check_lock();' => 'model_contention(1); ok &= check_lock(); '
+        . 'model_contention(0);',
+);
+my $lesson = 'v8_atomics';
+my $check = 'v8_atomics/conformance';
 my $alone = qr/, alone: wrong$/m;
 my $crowd = qr/, many threads at one cell: wrong$/m;
 my @mutants = (
-    ['an add that adds one more', 'TRY(u64, atomicAdd(p, v))',
-        'TRY(u64, atomicAdd(p, v + 1))',
+    ['an add that adds one more', $check,
+        'TRY(u64, atomicAdd(p, v))', 'TRY(u64, atomicAdd(p, v + 1))',
         qr/atomicAdd on ulonglong in global memory$alone/],
-    ['an add that returns the new value', 'TRY(float, atomicAdd(p, v))',
-        'TRY(float, atomicAdd(p, v) + v)',
+    ['an add that returns the new value', $check,
+        'TRY(float, atomicAdd(p, v))', 'TRY(float, atomicAdd(p, v) + v)',
         qr/atomicAdd on float in shared memory$alone/],
-    ['an add that one thread of a crowd leaves out',
+    ['an add that one thread of a crowd leaves out', $check,
         'TRY(int, atomicAdd(p, v))',
         'TRY(int, i == 77 ? *p : atomicAdd(p, v))',
         qr/atomicAdd on int in global memory$crowd/],
-    ['an exchange that returns the new value', 'TRY(float, atomicExch(p, v))',
-        'TRY(float, (atomicExch(p, v), v))', qr/atomicExch on float .*$alone/],
-    ['a limit too low', 'TRY(unsigned, atomicInc(p, v))',
-        'TRY(unsigned, atomicInc(p, v - 1))',
+    ['an exchange that returns the new value', $check,
+        'TRY(float, atomicExch(p, v))', 'TRY(float, (atomicExch(p, v), v))',
+        qr/atomicExch on float .*$alone/],
+    ['a limit too low', $check,
+        'TRY(unsigned, atomicInc(p, v))', 'TRY(unsigned, atomicInc(p, v - 1))',
         qr/atomicInc on unsigned .*$alone/],
-    ['a 2-byte swap that never wins', 'TRY_CAS(u16)',
-        'TRY(u16, atomicCAS(p, (u16)(*p + 1), v))',
+    ['a 2-byte swap that never wins', $check,
+        'TRY_CAS(u16)', 'TRY(u16, atomicCAS(p, (u16)(*p + 1), v))',
         qr/atomicCAS on ushort .*$alone/],
-    ['a 64-bit swap of the low half', 'TRY_CAS(u64)',
+    ['a 64-bit swap of the low half', $check, 'TRY_CAS(u64)',
         'TRY_WITH(u64, (u64)atomicCAS((unsigned *)p, (unsigned)c, (unsigned)v),'
             . ' COMPARE)', qr/atomicCAS on ulonglong .*$alone/],
-    ['Or for Xor', 'TRY(u64, atomicXor(p, v))', 'TRY(u64, atomicOr(p, v))',
+    ['Or for Xor', $check,
+        'TRY(u64, atomicXor(p, v))', 'TRY(u64, atomicOr(p, v))',
         qr/atomicXor on ulonglong .*$alone/],
-    ['a store beside the cell', 'TRY(unsigned, atomicOr(p, v))',
+    ['a store beside the cell', $check, 'TRY(unsigned, atomicOr(p, v))',
         'TRY(unsigned, (*(u64 *)&t->cells[k] = 0, atomicOr(p, v)))',
         qr/atomicOr on unsigned in global memory$alone/],
-    ['no cell for the crowd', '&shared_cells[i * t->stride]',
-        '&shared_cells[i]', qr/atomicAdd on int in shared memory$crowd/],
-    ['tickets two apart', 'unsigned ticket = atomicAdd(counter, 1);',
+    ['no cell for the crowd', $check,
+        '&shared_cells[i * t->stride]', '&shared_cells[i]',
+        qr/atomicAdd on int in shared memory$crowd/],
+    ['tickets two apart', $lesson,
+        'unsigned ticket = atomicAdd(counter, 1);',
         'unsigned ticket = atomicAdd(counter, 2) / 2;',
         qr/^counter .*: WRONG$/m],
-    ['a ring one short', 'atomicInc(counter, limit)',
+    ['a ring one short', $lesson, 'atomicInc(counter, limit)',
         'atomicInc(counter, limit - 1)', qr/^wrap .*: WRONG$/m],
-    ['no lock, and slow work', @no_lock, qr/^lock .*: WRONG$/m],
-    ['a sum of the wrong sign', 'sum.value = old.value + value;',
+    ['no lock', $lesson, 'atomicCAS(&log->lock, 0, 1) == 0', '1',
+        qr/^lock .*: WRONG$/m, @turns],
+    ['a sum of the wrong sign', $lesson, 'sum.value = old.value + value;',
         'sum.value = old.value - value;', qr/^double .*: WRONG$/m],
 );
-my $second = copy_tree('planted');
-remove_tree("$second/lessons");
+my @programs = build_planted((map { my ($what, $program, $from, $to, undef,
+        @more) = @$_; [$what, $program, $from, $to, @more] } @mutants),
+    ['a lock, and turns', $lesson, @turns]);
 for my $i (0 .. $#mutants) {
-    my ($what, $from, $to) = @{ $mutants[$i] };
-    my $path = sprintf '%s/lessons/v%02d_x/v%02d_x.cu', $second, $i, $i;
-    spew($path, slurp("$root/lessons/v8_atomics/v8_atomics.cu"));
-    edit($path, $from, $to);
-    edit($path, @slow) if $what =~ /slow/;
-}
-my $locked = @mutants;
-{
-    my $path = sprintf '%s/lessons/v%02d_x/v%02d_x.cu', $second, ($locked) x 2;
-    spew($path, slurp("$root/lessons/v8_atomics/v8_atomics.cu"));
-    edit($path, @slow);
-}
-cmp_ok($locked + 1, '<=', 15, 'the Makefile numbers 15 lessons');
-my ($made, $out, $err) = run({ dir => $second }, $make, '-k', '-j2', 'CFLAGS=-O0',
-    'all');
-is($made, 0, 'the lessons with faults build') or diag($err);
-for my $i (0 .. $#mutants) {
-    my ($what, undef, undef, $said) = @{ $mutants[$i] };
-    my ($status, $out, $err) = run({ dir => $second, seconds => 60,
-            env => { CPU_THREADS => 2 } }, './lesson' . ($i + 1), '--runs', 1);
+    my ($what, $program, undef, undef, $said) = @{ $mutants[$i] };
+    my ($status, $out, $err) = run($programs[$i], '--runs', 1);
     is($status, 1, "$what: exit 1");
     like("$err$out", $said, "$what: the report says where");
     like($out, qr/^result +WRONG$/m, "$what: WRONG");
-    like($err, qr/: not as defined; not timed$/m, "$what: nothing is timed");
+    like($err, qr/: a check failed; not timed$/m, "$what: nothing is timed")
+        if $program eq $lesson;
     next if $said !~ /(atomic\w+) on (\w+)/;
     is(read_table($out)->{"$1 $2"}, 'WRONG', "$what: the table says so");
 }
-
 {
-    my ($status, $out, $err) = run({ dir => $second, seconds => 60,
-            env => { CPU_THREADS => 2 } }, './lesson' . ($locked + 1),
-        '--runs', 1);
-    is("$status$err", '0', 'a lock, and slow work: exit 0');
-    like($out, qr/^lock .*: ok$/m, 'a lock, and slow work: ok');
+    my ($status, $out, $err) = run($programs[-1], '--runs', 1);
+    is("$status$err", '0', 'a lock, and turns: exit 0');
+    like($out, qr/^lock .*: ok$/m, 'a lock, and turns: ok');
 }
 
 # --- how each is built ---
@@ -333,11 +341,12 @@ SKIP: {
     skip_or_fail('there is no nvcc here') if !$nvcc;
     skip_or_fail('there is no nvdisasm here') if !find_disassembler('nvdisasm');
 
-    my @results = compile_kept($nvcc, 'lessons/v8_atomics/v8_atomics.cu');
+    my @results = compile_kept($nvcc,
+        'lessons/v8_atomics/conformance.cu');
     is("$results[0][0]$results[0][2]", '0', 'compiles without a warning');
     my $wrong = { %printed, 'atomicAdd float' => '1/1' };
     for my $arch (@archs) {
-        my ($status, $out, $err) = disassemble('v8_atomics', $arch);
+        my ($status, $out, $err) = disassemble('conformance', $arch);
         is($status, 0, "sm_$arch: can be read") or diag($err);
         my @found = differences(\%printed, $out);
         is(join('; ', @found), '', "sm_$arch: built as the table says");

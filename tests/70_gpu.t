@@ -20,7 +20,7 @@ sub run {
 }
 
 my @lessons = map { s{.*/}{}r } sort glob 'lessons/v*_*';
-my ($built, $status) = run("make BACKEND=cuda all");
+my ($built, $status) = run("make BACKEND=cuda all conformance");
 is($status, 0, 'the lessons build for this GPU') or diag $built;
 
 # A small run of each: lesson 7's --n counts rows, lesson 9 has none.
@@ -31,21 +31,23 @@ my %small = (
 );
 
 sub is_clean {
-    my ($tool, $number) = @_;
-    my $size = $small{ $lessons[$number - 1] } // '--n 65536';
+    my ($tool, $program, $size) = @_;
     my ($output, $status) =
       run("compute-sanitizer --tool $tool --error-exitcode 9 "
-          . "./lesson$number $size --runs 1");
-    is($status, 0, "$tool: lesson $number is clean") or diag $output;
+          . "./$program $size --runs 1");
+    is($status, 0, "$tool: $program is clean") or diag $output;
     like($output, qr/SUMMARY: 0 (?:errors|hazards)/, "$tool really ran");
 }
 
 # racecheck and synccheck look at shared memory and barriers.
 for my $number (1 .. @lessons) {
-    my $source = Course::slurp(glob "lessons/$lessons[$number - 1]/*.cu");
-    is_clean($_, $number) for qw(memcheck initcheck),
+    my $lesson = $lessons[$number - 1];
+    my $source = join '', map { Course::slurp($_) } glob "lessons/$lesson/*.{cu,h}";
+    is_clean($_, "lesson$number", $small{$lesson} // '--n 65536')
+        for qw(memcheck initcheck),
         $source =~ /__shared__/ ? qw(racecheck synccheck) : ();
 }
+is_clean($_, 'conformance', '') for qw(memcheck initcheck racecheck synccheck);
 
 for my $number (1 .. @lessons) {
     my ($output, $status) = run("CUDA_VISIBLE_DEVICES= ./lesson$number");

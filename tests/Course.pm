@@ -261,17 +261,20 @@ sub build_lessons {
 }
 
 # Lessons with faults. Each is [WHAT, LESSON, FROM => TO, ...]: a copy of the
-# lesson's directory, as by plant(), built without optimisation. Returns their
-# programs in order; these are called lesson1, lesson2 and so on.
+# lesson's directory, as by plant(), built without optimisation. LESSON/PROGRAM
+# is another program in that directory. Returns their programs in order; these
+# are called lesson1, lesson2 and so on.
 sub build_planted {
     my @faults = @_;
     my $tree = copy_tree('planted', qw(Makefile common include));
     my @names = map { sprintf 'v%03d_planted', $_ } 1 .. @faults;
     for my $i (0 .. $#faults) {
         my ($what, $lesson, @edits) = @{ $faults[$i] };
+        ($lesson, my $program) = split m{/}, $lesson;
+        $program //= $lesson;
         my $to = "$tree/lessons/$names[$i]";
         eval { plant("lessons/$lesson", $to, @edits); 1 } or die "$what: $@";
-        rename "$to/$lesson.cu", "$to/$names[$i].cu" or die "$to: $!";
+        rename "$to/$program.cu", "$to/$names[$i].cu" or die "$to: $!";
     }
     my ($status, $out, $err) = run({ dir => $tree }, $make, '-k', '-j2',
         'CFLAGS=-O0', 'BUILD=build', map { "build/$_" } @names);
@@ -380,7 +383,7 @@ sub read_report {
 our @archs = qw(75 80 86 90 100 120);
 our @nvcc_strict =
     (split(' ', <<'END'), '-Xcompiler', '-Wall,-Wextra,-Werror');
--std=c++17 -O3 -Icommon -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
+-std=c++17 -O3 -Icommon -Iinclude -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
 -D__CUDA_NO_HALF2_OPERATORS__ -D__CUDA_NO_HALF_CONVERSIONS__
 END
 

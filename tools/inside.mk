@@ -16,13 +16,16 @@ $(NUMBERS:%=sass%): sass%: known-arch
 $(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
 	@sh tools/profile.sh ./lesson$* $(call source_of,$(call name_of,$*))
 
+ptxconformance sassconformance: %conformance: known-arch
+	@sh tools/inside.sh $* $(INSIDE_ARCH) $(call source_of,conformance)
+
 ptx% sass% profile%:
 	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
 
 ### listings     write results/ptx/ and results/sass/ anew
 listings: known-arch
 	@mkdir -p results/ptx results/sass
-	@for k in $(NUMBERS); do for kind in ptx sass; do \
-	    listing=$$($(MAKE) --no-print-directory -s $$kind$$k) || exit 2; \
-	    printf '%s\n' "$$listing" > results/$$kind/lesson$$k.$(INSIDE_ARCH).txt; \
+	@for program in $(LESSONS) conformance; do for kind in ptx sass; do \
+	    listing=$$($(MAKE) --no-print-directory -s $$kind$${program#lesson}) || exit 2; \
+	    printf '%s\n' "$$listing" > results/$$kind/$$program.$(INSIDE_ARCH).txt; \
 	done; done

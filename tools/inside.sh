@@ -27,14 +27,14 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
 if [ "$kind" = ptx ]; then
-    "$NVCC" -arch="$arch" -O3 -Icommon -ptx -o "$out/ptx" "$source"
+    "$NVCC" -arch="$arch" -O3 -Icommon -Iinclude -ptx -o "$out/ptx" "$source"
     cat "$out/ptx" > "$out/listing"
 else
     nvdisasm=$(find_tool nvdisasm)
     cuobjdump=$(find_tool cuobjdump)
     [ -n "$nvdisasm$cuobjdump" ] ||
         fail "$kind needs nvdisasm or cuobjdump: both come with the CUDA Toolkit, or with ./setup --test"
-    "$NVCC" -arch="$arch" -O3 -Icommon -cubin -o "$out/cubin" "$source"
+    "$NVCC" -arch="$arch" -O3 -Icommon -Iinclude -cubin -o "$out/cubin" "$source"
     if [ -n "$nvdisasm" ]; then
         "$nvdisasm" -c "$out/cubin" > "$out/listing"
     else
