@@ -9,7 +9,7 @@ $(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk
 
 $(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $$(call headers_of,$$*) $(RUNTIME) $(COMMON) | backend
 	@echo "$(CC) $(call source_of,$*)"
-	@$(COMPILE) -I$(dir $(call source_of,$*)) -o $@ $< $(RUNTIME) -lm
+	@$(COMPILE) -iquote $(dir $(call source_of,$*)) -o $@ $< $(RUNTIME) -lm
 
 $(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
 	@mkdir -p $(BUILD)

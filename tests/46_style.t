@@ -63,7 +63,7 @@ for my $source (glob 'lessons/v*_*/*.cu') {
     is("$status$err", '0', "$source: rewritten for the CPU") or next;
     spew("$tmp/" . basename($source) . '.c', $out);
     push @units, "$tmp/" . basename($source) . '.c';
-    $beside{ $units[-1] } = '-I' . dirname($source);
+    $beside{ $units[-1] } = '-iquote' . dirname($source);
 }
 spew("$tmp/bad.cu.c", "short f(int x);\nshort f(int x) { return x; }\n");
 for my $cc (qw(gcc clang)) {
