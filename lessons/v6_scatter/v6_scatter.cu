@@ -107,6 +107,7 @@ static __global__ void scatter_half2(struct scatter s)
     if (row < 0)
         return;
     column = 2 * (int)threadIdx.x - skew_of(s, row, 2);
+#pragma unroll 1 /* 28 registers, not 51: more threads in flight */
     for (; column < s.width; column += 2 * TEAM)
         half_atomic_add2(s.table, (size_t)(row * s.width + column),
                          length_of(s),
@@ -259,7 +260,6 @@ static void launch(int variant, struct scatter s)
 {
     unsigned blocks = blocks_for(s.rows, TEAMS);
     unsigned groups = blocks_for(s.rows, GROUP_ROWS);
-    unsigned table_blocks = blocks_for(s.table_rows, TEAMS);
     dim3 block = {TEAM, TEAMS, 1}, group_block = {TEAM, GROUP_TEAMS, 1};
 
     if (variant != FLOAT)
@@ -278,7 +278,7 @@ static void launch(int variant, struct scatter s)
         scatter_grouped<<<groups, group_block>>>(s);
     CHECK(cudaGetLastError());
     if (variant == FLOAT) {
-        convert_sums<<<table_blocks, block>>>(s);
+        convert_sums<<<blocks_for(s.table_rows, TEAMS), block>>>(s);
         CHECK(cudaGetLastError());
     }
 }
