@@ -123,7 +123,7 @@ known-arch:
 # Only a GPU's lessons are measured; for others nothing is built in vain.
 on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 
-include common/$(BACKEND).mk $(wildcard tools/inside.mk tools/exercises.mk \
+include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
     tools/pages.mk tools/results.mk)
 
 # --- the rest -----------------------------------------------------------------

@@ -83,10 +83,10 @@ struct trial {
 /* No power of two, so that places differ in all bits of the address; and more
  * than the 16 cells of ask_distance(). */
 enum { PLACES = 64, PLACE_BYTES = (4 << 20) + 37 * 4096 + 32 };
+static const size_t CELLS_BYTES = (size_t)PLACES * PLACE_BYTES;
 
 static char *d_cells;
 static unsigned long long *d_tries;
-static size_t cells_bytes;
 static int multiprocessors, shared_bytes, reserved_bytes;
 
 static size_t set_limits(const struct trial *t, int *in_flight)
@@ -112,15 +112,14 @@ static size_t set_limits(const struct trial *t, int *in_flight)
 
 static void clear(void)
 {
-    CHECK(cudaMemset(d_cells, 0, cells_bytes));
+    CHECK(cudaMemset(d_cells, 0, CELLS_BYTES));
     CHECK(cudaMemset(d_tries, 0, sizeof *d_tries));
 }
 
 static void launch(const struct trial *t, size_t shared, int by_cas)
 {
-    unsigned blocks = t->blocks
-                          ? t->blocks
-                          : blocks_for(t->n / t->lanes * 32, t->block_threads);
+    unsigned one_each = blocks_for(t->n / t->lanes * 32, t->block_threads);
+    unsigned blocks = t->blocks ? t->blocks : one_each;
     half even = __float2half_rn(t->alternate ? 1.0f : 0.00999451f);
     half odd = __float2half_rn(t->alternate ? -1.0f : 0.00999451f);
     char *cells = d_cells + t->place;
@@ -178,9 +177,9 @@ static void ask_long_lived(void)
     int b;
 
     t.question = "lifetime";
+    t.carveout = 100;
     for (b = 1; b <= 8; b++) {
         t.blocks_each = b;
-        t.carveout = 100;
         t.blocks = 0;
         measure(&t, "one add a thread", 0);
         t.blocks = (unsigned)(b * multiprocessors);
@@ -195,11 +194,11 @@ static void ask_distance(void)
     struct trial t = plain;
     int k;
 
+    t.question = "distance";
+    t.count = 16;
+    t.alternate = 1;
     for (k = 0; k < 4; k++) {
         t.apart = apart[k];
-        t.count = 16;
-        t.question = "distance";
-        t.alternate = 1;
         t.pairs = 0;
         t.n = 1 << 18;
         measure(&t, "2 bytes; 16 cells %lld apart", apart[k]);
@@ -284,8 +283,7 @@ int main(int argc, char **argv)
     multiprocessors = attribute_of(cudaDevAttrMultiProcessorCount);
     shared_bytes = attribute_of(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
     reserved_bytes = attribute_of(cudaDevAttrReservedSharedMemoryPerBlock);
-    cells_bytes = PLACES * PLACE_BYTES;
-    CHECK(cudaMalloc((void **)&d_cells, cells_bytes));
+    CHECK(cudaMalloc((void **)&d_cells, CELLS_BYTES));
     CHECK(cudaMalloc((void **)&d_tries, sizeof *d_tries));
     printf("question,setting,in_flight,n,ms,tries\n");
     ask_price();

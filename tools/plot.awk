@@ -49,16 +49,6 @@ function log2(x,    e, y, term, sum, k) {
 
 function log10(x) { return log2(x) / 3.3219280948873623 }
 
-function exp10(x,    e, term, sum, k) {
-    e = floor(x)
-    term = 1
-    for (k = 1; k < 40; k++) {
-        sum += term
-        term *= (x - e) * 2.302585092994046 / k # ln 10
-    }
-    return sum * power(10, e)
-}
-
 # A round step that divides 0..most into 3 to 8.
 function nice(most,    p) {
     p = power(10, floor(log10(most)))
@@ -230,19 +220,18 @@ function print_desc(see,    s, i, n, text) {
 }
 
 function print_style(    i) {
-    print "<style>"
-    print "text{font:20px system-ui,-apple-system,\"Segoe UI\",\"Noto Sans\"," \
-        "sans-serif;fill:#000}"
-    print ".mid{text-anchor:middle}.end{text-anchor:end}.up{font-size:16px}"
-    print ".line,.rings,.grid,.axes{fill:none;stroke-width:2.5}"
-    print ".grid{stroke:#ddd;stroke-width:1}.axes{stroke:#000;stroke-width:1.5}"
+    print "<style>\ntext{font:20px system-ui,-apple-system,\"Segoe UI\"," \
+        "\"Noto Sans\",sans-serif;fill:#000}\n" \
+        ".mid{text-anchor:middle}.end{text-anchor:end}.up{font-size:16px}\n" \
+        ".line,.rings,.grid,.axes{fill:none;stroke-width:2.5}\n" \
+        ".grid{stroke:#ddd;stroke-width:1}.axes{stroke:#000;stroke-width:1.5}"
     for (i = 1; i <= 5; i++)
-        print ".s" i "{color:" LIGHT[i] "}.s" i " .line{stroke-dasharray:" \
-            DASH[i] "}"
-    print "g{fill:currentColor}.line,.rings{stroke:currentColor}"
-    print ".band{fill:#666;fill-opacity:.2}"
-    print "@media (prefers-color-scheme:dark){"
-    print "text{fill:#ddd}.axes{stroke:#ddd}.grid{stroke:#3a3a3a}.band{fill:#aaa}"
+        printf ".s%d{color:%s}.s%d .line{stroke-dasharray:%s}\n", i, LIGHT[i],
+            i, DASH[i]
+    print "g{fill:currentColor}.line,.rings{stroke:currentColor}\n" \
+        ".band{fill:#666;fill-opacity:.2}\n" \
+        "@media (prefers-color-scheme:dark){\ntext{fill:#ddd}" \
+        ".axes{stroke:#ddd}.grid{stroke:#3a3a3a}.band{fill:#aaa}"
     for (i = 1; i <= 5; i++)
         print ".s" i "{color:" DARK[i] "}"
     print "}\n</style>"

@@ -11,7 +11,6 @@ BEGIN {
     k_least = constant("LEAST_K")
     k_most = constant("MOST_K")
 
-    results = "results/nvidia_h200"
     svg = "docs/plots/" plot ".svg"
     if (plot == "storm_time") storm_time()
     else if (plot == "storm_ratio") storm_ratio()
@@ -28,78 +27,82 @@ function account(k, threads) { return (1 + k * moving * threads / n) / price }
 
 # --- picking data ---
 
-# A file that the plot draws; it is named there.
-function draw_from(name) {
-    file = name
+# The rows of a file that have `value` in a column: row[1] to row[the result].
+function pick(name, column, value,    r, count) {
+    file = "results/" name
     if (index(from ", ", file ", ") == 0)
         from = from (from == "" ? "" : ", ") file
-    return csv_read(file)
+    for (r = 1; r <= csv_read(file); r++)
+        if (csv(file, r, column) == value)
+            row[++count] = r
+    return count
 }
 
+function number(i, column) { return csv(file, row[i], column) + 0 }
+function digits(format, value) { return sprintf(format, value) + 0 }
+
 # Lesson 5's sweep of n. 0 stands for not measured.
-function sweep(name, new_look, variant, column,    r, rows) {
-    series(name, new_look)
-    rows = draw_from(results "/lesson5.csv")
-    for (r = 1; r <= rows; r++)
-        if (csv(file, r, "variant") == variant && csv(file, r, "cells") + 0 == 1 &&
-            csv(file, r, column) + 0 > 0)
-            point(csv(file, r, "n") + 0, csv(file, r, column) + 0)
+function sweep(name, look, variant, column,    i, count) {
+    series(name, look)
+    count = pick("nvidia_h200/lesson5.csv", "variant", variant)
+    for (i = 1; i <= count; i++)
+        if (number(i, "cells") == 1 && number(i, column) > 0)
+            point(number(i, "n"), number(i, column))
 }
 
 # Time of 2 bytes over time of 4 bytes, against a column; only of n adds, or of
 # any where n is 0.
-function ratios(variant, column, n,    r, rows, x, bytes, ms) {
-    rows = draw_from(results "/lesson5.csv")
-    for (r = 1; r <= rows; r++) {
-        bytes = csv(file, r, "variant")
-        if (!sub("^" variant "_", "", bytes) || csv(file, r, "cells") + 0 != 1 ||
-            (n && csv(file, r, "n") + 0 != n))
-            continue
-        x = csv(file, r, column) + 0
-        ms[x, bytes] = csv(file, r, "min_ms")
-        if (((x, "2B") in ms) && ((x, "4B") in ms))
-            point(x, sprintf("%.6g", ms[x, "2B"] / ms[x, "4B"]) + 0)
+function ratios(variant, column, n,    i, bytes, count, x, ms) {
+    for (bytes = 2; bytes <= 4; bytes += 2) {
+        count = pick("nvidia_h200/lesson5.csv", "variant",
+                     variant "_" bytes "B")
+        for (i = 1; i <= count; i++) {
+            x = number(i, column)
+            if (number(i, "cells") != 1 || (n && number(i, "n") != n))
+                continue
+            if (bytes == 2)
+                ms[x] = number(i, "min_ms")
+            else if (x in ms)
+                point(x, digits("%.6g", ms[x] / number(i, "min_ms")))
+        }
     }
 }
 
 # v0/v2 of lessons 1 and 3 on a GPU that holds so many threads.
-function whole(name, threads, gpu,    r, rows, ms) {
-    rows = draw_from("results/" gpu ".csv")
-    for (r = rows; r >= 1; r--)
-        ms[csv(file, r, "variant")] = csv(file, r, "min_ms") + 0
-    if (!(ms["v0_half"] > 0 && ms["v2_fastadd"] > 0))
+function whole(name, threads, gpu,    v0) {
+    if (!pick(gpu ".csv", "variant", "v0_half"))
+        return
+    v0 = number(1, "min_ms")
+    if (!pick(gpu ".csv", "variant", "v2_fastadd"))
         return
     gpu_name[++gpus] = name
     gpu_x[gpus] = threads
-    gpu_y[gpus] = sprintf("%.6g", ms["v0_half"] / ms["v2_fastadd"]) + 0
+    gpu_y[gpus] = digits("%.6g", v0 / number(1, "min_ms"))
     point(threads, gpu_y[gpus], name)
 }
 
 # k against threads in flight.
-function lifetimes(name, new_look, setting,    r, rows, tries, threads) {
-    series(name, new_look)
-    rows = draw_from(results "/experiments.csv")
-    for (r = 1; r <= rows; r++) {
-        tries = csv(file, r, "tries") + 0
-        threads = csv(file, r, "in_flight")
-        if (csv(file, r, "question") == "lifetime" && tries > 0 &&
-            csv(file, r, "setting") == setting)
-            point(threads + 0,
-                  sprintf("%.6g", (tries - csv(file, r, "n")) / \
-                          (moving * threads)) + 0)
+function lifetimes(name, look, setting,    i, count, threads) {
+    series(name, look)
+    count = pick("nvidia_h200/experiments.csv", "setting", setting)
+    for (i = 1; i <= count; i++) {
+        threads = number(i, "in_flight")
+        if (number(i, "tries") > 0)
+            point(threads, digits("%.6g", (number(i, "tries") - \
+                number(i, "n")) / (moving * threads)))
     }
 }
 
 # Lesson 6's relative error against n. What is below 2^-24, or 0, is drawn
 # there.
-function errors(name, new_look, variant,    r, rows, error) {
-    series(name, new_look)
-    rows = draw_from(results "/lesson6.csv")
-    for (r = 1; r <= rows; r++) {
-        error = csv(file, r, "error") + 0
-        if (csv(file, r, "variant") == variant && csv(file, r, "min_ms") + 0 == 0)
-            point(csv(file, r, "n") + 0,
-                  sprintf("%.3g", error < 5.96e-8 ? 5.96e-8 : error) + 0)
+function errors(name, look, variant,    i, count, error) {
+    series(name, look)
+    count = pick("nvidia_h200/lesson6.csv", "variant", variant)
+    for (i = 1; i <= count; i++) {
+        error = number(i, "error")
+        if (number(i, "min_ms") == 0)
+            point(number(i, "n"),
+                  digits("%.3g", error < 5.96e-8 ? 5.96e-8 : error))
     }
 }
 
@@ -175,24 +178,30 @@ function storm_ratio() {
 
 # Where the first series falls through 1, on a straight line between two points
 # in these axes.
-function mark_equal(    i, x, y, next_x, next_y, equal, e) {
+function mark_equal(    i, y, next_y, x, from, to, e) {
     for (i = 1; i < points[1]; i++) {
-        x = log10(px[1, i])
         y = log10(py[1, i])
-        next_x = log10(px[1, i + 1])
         next_y = log10(py[1, i + 1])
-        if (y > 0 && next_y <= 0)
-            equal = x + y / (y - next_y) * (next_x - x)
+        if (y <= 0 || next_y > 0)
+            continue
+        x = at_x(px[1, i]) + y / (y - next_y) * \
+            (at_x(px[1, i + 1]) - at_x(px[1, i]))
+        from = px[1, i]
+        to = px[1, i + 1]
     }
-    if (!equal)
+    if (!x)
         return
-    e = floor(equal)
-    x = at_x(exp10(equal))
+    while (to - from > 1e-6 * to) # the value that stands there
+        if (at_x((from + to) / 2) < x)
+            from = (from + to) / 2
+        else
+            to = (from + to) / 2
+    e = floor(log10(to))
     mark(sprintf("<path class=\"axes\" stroke-dasharray=\"6 4\" " \
                  "d=\"M%.1f %.1fV%.1f\"/><circle class=\"axes\" cx=\"%.1f\" " \
                  "cy=\"%.1f\" r=\"12\"/>", x, at_y(1), begin["y"], x, at_y(1)))
     mark(text_at(x - 10, begin["y"] - 10, sprintf("equal at n = %.1f × 10" \
-                 "<tspan class=\"up\" dy=\"-8\">%d</tspan>", exp10(equal - e),
+                 "<tspan class=\"up\" dy=\"-8\">%d</tspan>", to / power(10, e),
                  e), "end"))
 }
 

@@ -17,11 +17,16 @@
 # What includes this calls make_table().
 
 BEGIN {
-    # multiprocessors and resident threads of each, from the makers' tables
-    split("108 2048", A100, " ")
-    split("48 1536", RTX5070, " ")
-    split("132 2048", H200, " ")
-
+    HEAD["lifetime"] = "| threads in flight | one add a thread: ms | k |" \
+        " long-lived: ms | k |"
+    HEAD["lanes"] = "| lanes that add | threads that add at a time | ms | k |"
+    HEAD["block"] = "| threads a block | ms | k |"
+    HEAD["carveout"] = "| shared memory | ms | tries | ns a try |"
+    HEAD["distance"] = "| cells apart | 2 bytes: ns an add | tries an add |" \
+        " 4 bytes: ns an add | a 4-byte add to each cell |"
+    HEAD["price"] = "| rows | ns a try, least | most | ns a try, by" \
+        " regression | ns an add besides |"
+    HEAD["place"] = "| places | ms, least | most | tries, least | most |"
     if (table != "") {
         for (i = 1; i < ARGC; i++)
             list = list " " ARGV[i]
@@ -47,7 +52,7 @@ function make_table(name, list) {
         table_fastest()
     else if (name == "rows")
         table_rows()
-    else if (name ~ /^(lifetime|lanes|block|carveout|distance|price|place)$/)
+    else if (name in HEAD)
         table_experiment(name)
     else if (csv_has(file, "work"))
         table_work(name)
@@ -113,33 +118,33 @@ function table_lessons(    i, gpu) {
     }
 }
 
-function table_model(    i, gpu) {
+function table_model(    i, gpu, chip, part, resident) {
     read_lessons()
     put_head("| GPU | multiprocessors x threads | R | v0/v2 predicted |" \
              " for k from " constant("LEAST_K") " to " constant("MOST_K") \
              " | v0/v2 measured |")
     for (i = 1; i <= gpus; i++) {
         gpu = gpu_of[i]
-        if (gpu ~ /A100/)
-            put_model(gpu, A100)
-        else if (gpu ~ /5070/)
-            put_model(gpu, RTX5070)
-        else if (gpu ~ /H200/)
-            put_model(gpu, H200)
+        chip = chip_of(gpu)
+        if (!split(chip, part, " x "))
+            continue
+        resident = part[1] * part[2]
+        put(sprintf("| %s | %s | %d | %.2f | %.2f to %.2f | %s |", gpu, chip,
+            resident, predicted(constant("LIKELY_K"), resident),
+            predicted(constant("LEAST_K"), resident),
+            predicted(constant("MOST_K"), resident), ratio_of(gpu)))
     }
 }
 
+# k has a range, so the prediction has one.
 function predicted(k, resident) {
     return (1 + k * constant("MOVING") * resident / n) / constant("PRICES")
 }
 
-function put_model(gpu, chip,    resident) {
-    resident = chip[1] * chip[2]
-    put(sprintf("| %s | %d x %d | %d | %.2f | %.2f to %.2f | %s |", gpu,
-                chip[1], chip[2], resident,
-                predicted(constant("LIKELY_K"), resident),
-                predicted(constant("LEAST_K"), resident),
-                predicted(constant("MOST_K"), resident), ratio_of(gpu)))
+# Multiprocessors, and resident threads of each, from the makers' tables.
+function chip_of(gpu) {
+    return gpu ~ /A100/ ? "108 x 2048" : gpu ~ /5070/ ? "48 x 1536" : \
+        gpu ~ /H200/ ? "132 x 2048" : ""
 }
 
 function table_pairs(    r, kernel) {
@@ -155,27 +160,8 @@ function table_pairs(    r, kernel) {
 
 # --- what the storm depends on ---
 
-function head_of(question) {
-    if (question == "lifetime")
-        return "| threads in flight | one add a thread: ms | k |" \
-            " long-lived: ms | k |"
-    if (question == "lanes")
-        return "| lanes that add | threads that add at a time | ms | k |"
-    if (question == "block")
-        return "| threads a block | ms | k |"
-    if (question == "carveout")
-        return "| shared memory | ms | tries | ns a try |"
-    if (question == "distance")
-        return "| cells apart | 2 bytes: ns an add | tries an add |" \
-            " 4 bytes: ns an add | a 4-byte add to each cell |"
-    if (question == "price")
-        return "| rows | ns a try, least | most | ns a try, by regression |" \
-            " ns an add besides |"
-    return "| places | ms, least | most | tries, least | most |"
-}
-
 function table_experiment(question,    r, count) {
-    put_head(head_of(question))
+    put_head(HEAD[question])
     split("", sum)
     split("", least)
     split("", most)

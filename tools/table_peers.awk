@@ -12,7 +12,7 @@ function ms_in(r) { return csv(file, r, "median_ms") + 0 }
 
 # The first side of a work is ours, and so are those that begin alike:
 # v5_reduce-in-order, half_atomics_add8. Works without one of ours are left out.
-function table_fastest(    r, key, work, works, i) {
+function table_fastest(    r, key, best, work, works, i) {
     split("", ours)
     split("", other)
     split("", gain_least)
@@ -29,15 +29,14 @@ function table_fastest(    r, key, work, works, i) {
         key = key_of(r)
         if (ours[key] != r || !(key in other))
             continue
+        best = other[key]
         work = csv(file, r, "work")
-        if (!(work in gain_least)) {
+        if (!(work in gain_least))
             work_of[++works] = work
-            gain_least[work] = gain_most[work] = other[key]
-        }
-        if (ratio_in(other[key]) < ratio_in(gain_least[work]))
-            gain_least[work] = other[key]
-        if (ratio_in(other[key]) > ratio_in(gain_most[work]))
-            gain_most[work] = other[key]
+        if (!(work in gain_least) || ratio_in(best) < ratio_in(gain_least[work]))
+            gain_least[work] = best
+        if (!(work in gain_most) || ratio_in(best) > ratio_in(gain_most[work]))
+            gain_most[work] = best
     }
     put("| work | on | ours, ms | the fastest other | its ms | ratio |")
     put("|---|---|--:|---|--:|--:|")
@@ -55,18 +54,17 @@ function put_gain(r) {
 }
 
 # Sides go down and settings across, unless there are more settings.
-function table_work(name,    r, side, setting, sides, settings, i, j, line) {
+function table_work(name,    r, side, setting, sides, settings, line) {
     gsub(/_/, " ", name)
     split("", seen)
     for (r = 1; r <= rows; r++) {
         if (csv(file, r, "work") != name)
             continue
-        side = csv(file, r, "side")
+        side = "`" csv(file, r, "side") "`"
         setting = csv(file, r, "setting")
-        cell[side, setting] = sprintf("%.4g", ms_in(r))
+        line = sprintf("%.4g", ms_in(r))
         if (setting in seen)
-            cell[side, setting] = cell[side, setting] " (" \
-                short(csv(file, r, "ratio")) ", " \
+            line = line " (" short(csv(file, r, "ratio")) ", " \
                 short(csv(file, r, "ratio_least")) "–" \
                 short(csv(file, r, "ratio_most")) ")"
         else
@@ -74,29 +72,25 @@ function table_work(name,    r, side, setting, sides, settings, i, j, line) {
         if (!(side in seen))
             side_of[++sides] = side
         seen[side] = seen[setting] = 1
+        cell[side, setting] = cell[setting, side] = line
     }
     if (!sides)
         fail("there is no table " name)
+    if (settings > sides)
+        put_cells(setting_of, settings, side_of, sides)
+    else
+        put_cells(side_of, sides, setting_of, settings)
+}
+
+function put_cells(down, n_down, across, n_across,    i, j, line) {
     line = "| ms (over the first: median, least–most) |"
-    if (settings > sides) {
-        for (j = 1; j <= sides; j++)
-            line = line " `" side_of[j] "` |"
-        put_head(line)
-        for (i = 1; i <= settings; i++) {
-            line = "| " setting_of[i] " |"
-            for (j = 1; j <= sides; j++)
-                line = line " " cell[side_of[j], setting_of[i]] " |"
-            put(line)
-        }
-        return
-    }
-    for (j = 1; j <= settings; j++)
-        line = line " " setting_of[j] " |"
+    for (j = 1; j <= n_across; j++)
+        line = line " " across[j] " |"
     put_head(line)
-    for (i = 1; i <= sides; i++) {
-        line = "| `" side_of[i] "` |"
-        for (j = 1; j <= settings; j++)
-            line = line " " cell[side_of[i], setting_of[j]] " |"
+    for (i = 1; i <= n_down; i++) {
+        line = "| " down[i] " |"
+        for (j = 1; j <= n_across; j++)
+            line = line " " cell[down[i], across[j]] " |"
         put(line)
     }
 }
