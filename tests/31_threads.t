@@ -27,7 +27,7 @@ build('cpu', 'cpu', $build, @own) or BAIL_OUT('nothing to test');
 # --- values ---
 
 my %printed;    # a program => what it prints, with its digests
-for my $threads (1, 2, 5) {
+for my $threads (1, 2, 100) {
     for my $program (@programs) {
         my $out = run_ok("$program, CPU_THREADS=$threads",
             { CPU_THREADS => $threads }, "$build/$program",

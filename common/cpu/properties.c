@@ -9,9 +9,11 @@
 #include "errors.h"
 #include "fiber.h"
 
-enum { MAX_POOL_THREADS = 256 };
+/* Each may need 1024 stacks, which are two mappings each, and Linux gives a
+ * process 65,530 of them. */
+enum { MAX_POOL_THREADS = 24 };
 
-/* CPU_THREADS in the environment, else the processors that are online. With
+/* CPU_THREADS in the environment, else the processors that are online; with
  * ThreadSanitizer always 8: see run_blocks(). */
 int cpu_pool_threads(void)
 {
