@@ -81,16 +81,17 @@ function column_of(n,    c) {
 function words(r, text,    c, s) {
     for (c = 1; c <= columns; c++)
         if ((c in varies) && (c in is_text) == text && c != time &&
-            name[c] !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$/)
+            name[c] !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$|^how$/)
             s = s (s == "" ? "" : ", ") (text ? "" : name[c] " ") field[r, c]
     return s
 }
 
 function log10(x) { return log(x) / log(10) }
 
+# Where a time stands, in percent of the plot's width.
 function at(ms) {
-    return left + (width - left - 20) * \
-        (is_log ? (log10(ms) - low) / (high - low) : ms / high)
+    return sprintf("%.1f%%", 5 + 90 * \
+        (is_log ? (log10(ms) - low) / (high - low) : ms / high))
 }
 
 function escape(s) {
@@ -100,6 +101,8 @@ function escape(s) {
     return s
 }
 
+# Nothing in it but percentages and heights: it fits any width, and each label
+# stands above its row's dots.
 function print_plot(    r, ms, least, most, s, n, i, x, count, label, place, \
         bottom, step) {
     time = column_of("min_ms")
@@ -115,43 +118,36 @@ function print_plot(    r, ms, least, most, s, n, i, x, count, label, place, \
         if (!(s in place)) { place[s] = ++n; label[n] = s }
     }
     if (count < 2) return
-    left = 20
-    for (i = 1; i <= n; i++)
-        if (20 + 7.2 * length(label[i]) > left) left = 20 + 7.2 * length(label[i])
-    width = left + 320
     is_log = most > 20 * least
     low = is_log ? int(log10(least) + 100) - 100 : 0
     high = is_log ? -int(-log10(most) + 100) + 100 : most * 1.05
-    bottom = 20 + 26 * n
-    printf "<div class=\"table plot\" role=\"region\" tabindex=\"0\" " \
-        "aria-label=\"Plot of %s\">\n<svg%s viewBox=\"0 0 %d %d\" width=\"%d\" " \
-        "height=\"%d\" role=\"img\" aria-label=\"Times in ms by %s, from %s " \
-        "to %s; the table below has them\">\n", escape(FILENAME), \
-        (width > 500 ? " class=\"wide\"" : ""), width, bottom + 44, width, \
-        bottom + 44, is_log ? "row, on a logarithmic scale" \
+    bottom = 20 + 34 * n
+    printf "<svg class=\"plot\" width=\"100%%\" height=\"%d\" role=\"img\" " \
+        "aria-label=\"Times in ms by %s, from %s to %s; the table below has " \
+        "them\">\n", bottom + 44, is_log ? "row, on a logarithmic scale" \
         : "row", least, most
     step = is_log ? 1 : nice(high)
     for (x = low; x <= high; x += step) {
         ms = is_log ? 10 ^ x : x
-        printf "<path class=\"grid\" d=\"M%.1f 16V%d\"/><text class=\"tick\" " \
-            "x=\"%.1f\" y=\"%d\">%s</text>\n", at(ms), bottom, at(ms), \
-            bottom + 18, ms
+        printf "<line class=\"grid\" x1=\"%s\" x2=\"%s\" y1=\"16\" y2=\"%d\"/>" \
+            "<text class=\"tick\" x=\"%s\" y=\"%d\">%s</text>\n", at(ms), at(ms), \
+            bottom, at(ms), bottom + 18, ms
         if (n > 12)
-            printf "<text class=\"tick\" x=\"%.1f\" y=\"11\">%s</text>\n", \
+            printf "<text class=\"tick\" x=\"%s\" y=\"11\">%s</text>\n", \
                 at(ms), ms
     }
-    printf "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%s (ms)</text>\n", \
-        (left + width - 20) / 2, bottom + 38, name[time]
+    printf "<text class=\"tick\" x=\"50%%\" y=\"%d\">%s (ms)</text>\n", \
+        bottom + 38, name[time]
     for (i = 1; i <= n; i++)
-        printf "<text class=\"row\" x=\"%.1f\" y=\"%d\">%s</text>\n", \
-            left - 12, 14 + 26 * i, escape(label[i])
+        printf "<text class=\"row\" x=\"0\" y=\"%d\">%s</text>\n", \
+            34 * i - 4, escape(label[i])
     for (r = 1; r <= rows; r++)
         if (field[r, time] + 0 > 0)
-            printf "<circle cx=\"%.1f\" cy=\"%d\" r=\"5\"><title>%s</title>" \
-                "</circle>\n", at(field[r, time]), 10 + 26 * place[words(r, 1)], \
+            printf "<circle cx=\"%s\" cy=\"%d\" r=\"5\"><title>%s</title>" \
+                "</circle>\n", at(field[r, time]), 34 * place[words(r, 1)] + 8, \
                 escape(words(r, 1) ": " field[r, time] " ms" \
                 (words(r, 0) == "" ? "" : " at " words(r, 0)))
-    print "</svg>\n</div>\n"
+    print "</svg>\n"
 }
 
 # A round step that divides 0..most into 3 to 8.
