@@ -209,6 +209,9 @@ refuses('a link to nothing',
 refuses('a link out of the course',
     qr{^docs/running\.md: \.\./\.\./x: outside of the course$}m,
     'docs/running.md', "$running\n[x](../../x)\n");
+refuses('a heading that skips a level',
+    qr{^docs/running\.md: More: its heading skips a level$}m,
+    'docs/running.md', "$running\n### More\n");
 refuses('an image that is not there',
     qr{^docs/running\.md: x\.svg: there is no such image$}m,
     'docs/running.md', "$running\n![x](x.svg)\n");

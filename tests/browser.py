@@ -170,6 +170,59 @@ LAYOUT = """() => {
     return faults;
 }"""
 
+# What carries the point is on the screen: the values of tables and plots, and
+# the ends of the lines that a program printed, but for those in columns. What
+# the pages of CSV files hold may scroll on wide screens.
+SEEN = r"""() => {
+    const faults = [], root = document.documentElement;
+    const range = document.createRange();
+    function place(node) {
+        range.selectNodeContents(node);
+        return range.getBoundingClientRect();
+    }
+    const isFile = location.pathname.endsWith(".csv.html");
+    const isPhone = root.clientWidth < 768;
+    for (const list of document.querySelectorAll("details")) list.open = true;
+    for (const table of document.querySelectorAll(".table table")) {
+        const end = table.parentNode.getBoundingClientRect().right - 16;
+        const isOff = Array.from(table.querySelectorAll("td")).find(cell =>
+            cell.textContent && place(cell).left > end);
+        if (isOff && (isPhone || !isFile))
+            faults.push(`begins off the screen: ${isOff.textContent}`);
+        if (getComputedStyle(table.rows[1]).display === "block") continue;
+        const height = Math.max(...Array.from(table.rows, r => r.offsetHeight));
+        if (isFile && height > 60) faults.push(`rows of ${height} px`);
+        for (let i = 0; i < table.rows[0].cells.length; i++) {
+            const cells = Array.from(table.rows, row => row.cells[i]);
+            const style = getComputedStyle(cells[0]);
+            const width = cells[0].clientWidth - parseFloat(style.paddingLeft) -
+                parseFloat(style.paddingRight);
+            if (cells.every(cell => place(cell).height < 30 &&
+                place(cell).width < width - 4))
+                faults.push(`a column too wide: ${cells[0].textContent}`);
+        }
+    }
+    for (const dot of document.querySelectorAll(".plot circle"))
+        if (dot.getBoundingClientRect().right > root.clientWidth)
+            faults.push("a dot off the screen");
+    for (const code of document.querySelectorAll("pre code:not(.sourceCode)")) {
+        const end = code.closest("pre").getBoundingClientRect().right;
+        const nodes = [], walk = document.createTreeWalker(code, 4);
+        while (walk.nextNode()) nodes.push(walk.currentNode);
+        for (const node of nodes)
+            for (const match of node.data.matchAll(/.+/g)) {
+                const line = match[0], from = match.index;
+                if (!/^(result|time) /.test(line) && (/^ {17}/.test(line) ||
+                    line.trim().split(/ {2,}/).length > 3)) continue;
+                range.setStart(node, from + line.search(/\S+\s*$/));
+                range.setEnd(node, from + line.length);
+                if (range.getBoundingClientRect().right > end)
+                    faults.push(`cut off: ${line}`);
+            }
+    }
+    return faults;
+}"""
+
 SHIFT = """() => new Promise(done => {
     let shift = 0;
     new PerformanceObserver(list => {
@@ -186,7 +239,8 @@ def check_page(tab, page):
         shift = tab.evaluate(SHIFT)
         if shift > MOST_SHIFT:
             tab.note(f"shifts by {shift}")
-    for fault in tab.evaluate(LAYOUT):
+    for fault in tab.evaluate(LAYOUT) + (
+            tab.evaluate(SEEN) if "light" in tab.where else []):
         tab.note(fault)
     total = sum(tab.loaded.values())
     if total > MOST_BYTES:
@@ -302,7 +356,8 @@ def test_search(browser):
     tab.keyboard.press("/")
     search_for(tab, "cas")
     tab.keyboard.press("Escape")
-    ok(tab.locator("#found").is_hidden(), "Escape closes the list")
+    ok(tab.locator("#found").is_hidden() and tab.evaluate(
+        "document.activeElement.id") == "search", "Escape closes the list")
     tab.keyboard.press("/")
     hits = search_for(tab, "zyzzyva")
     ok(hits == [] and "zyzzyva" in tab.locator("#found").inner_text(),
@@ -330,6 +385,13 @@ def test_copy(browser):
     source = (SITE / "lessons/v2_fastadd/v2_fastadd.cu").read_text()
     ok(len(copied) > 200 and copied.strip() in source,
        "copy copies the code and nothing else", [copied])
+    for secure in (True, False):
+        if not secure:  # as over plain HTTP from another machine
+            tab.evaluate("""Object.defineProperty(navigator, "clipboard",
+                {value: undefined})""")
+        figure.locator(".copy").press("Enter")
+        ok(figure.locator(".copy").evaluate("e => e === document.activeElement"),
+           f"copy keeps the focus: {'' if secure else 'not '}secure")
     ok(not tab.faults, "no complaint over HTTP", tab.faults)
     tab.context.close()
     server.shutdown()
@@ -395,6 +457,10 @@ def test_explorers(browser):
         table[key] += 1
         is_found(f"a wrong {key}", differences(), "expected")
         table[key] -= 1
+    for call, words in (("freeze.describe = () => 'exactly that'", "says"),
+                        ("slot.describe = () => ({bad: false})", "no harm")):
+        tab.evaluate(f"() => {{ window.course.{call}; }}")
+        is_found(call, differences(), words)
     tab.context.close()
     for name, page in EXPLORERS.items():
         tab = open_page(browser, page, width=360)
@@ -411,17 +477,30 @@ def test_explorers(browser):
             control.evaluate("e => e.outerHTML") for control in controls.all()
             if control.get_attribute("type") not in ("radio", "checkbox") and
             control.bounding_box()["height"] < 39.5])
+        if name == "slot":  # the next choice does no harm: its button is on
+            tab.select_option("[data-part=variant]", "parity")
         sound(f"{name}: works by keyboard", dead_controls(explorer, controls))
         sound(f"{name}: without a complaint", tab.faults)
+        visit(tab, page)
+        tab.evaluate("""() => { window.course.page.turnOff = (button, off) => {
+            button.removeAttribute("aria-disabled");
+            button.disabled = off;
+        }; }""")
+        if name == "slot":
+            tab.select_option("[data-part=variant]", "long")
+        is_found(f"{name}: a button that disables itself", dead_controls(
+            explorer, explorer.locator("button:visible")), "lost the focus")
         tab.context.close()
 
 
 def dead_controls(explorer, controls):
-    """The buttons and lists of which a key changes nothing. What one does may
-    take another's turn: each is asked after the ones before it."""
+    """The buttons and lists of which a key changes nothing, or that lose the
+    focus by it. What one does may take another's turn: each is asked after the
+    ones before it."""
     dead = []
     for control in controls.all():
-        if not control.is_visible() or control.is_disabled():
+        if (not control.is_visible() or control.is_disabled() or
+                control.get_attribute("aria-disabled") == "true"):
             continue
         state = """e => e.innerText + Array.from(e.querySelectorAll(
             "input, select"), i => i.value + i.checked)"""
@@ -433,6 +512,8 @@ def dead_controls(explorer, controls):
         explorer.page.wait_for_timeout(100)
         if tag != "INPUT" and explorer.evaluate(state) == before:
             dead.append(control.evaluate("e => e.outerHTML"))
+        if control.evaluate("() => document.activeElement === document.body"):
+            dead.append("lost the focus: " + control.evaluate("e => e.outerHTML"))
     return dead
 
 
@@ -469,6 +550,20 @@ def test_faults(browser):
              "without a text")
     is_found("a table that cannot scroll", at(
         "table", "<table><tr><td>x</td></tr></table>"), "table")
+    is_found("a cell off the screen", at("cell", """<div class="table"><table>
+        <tr><th>a<th>b</tr><tr><td>x<td style="padding-left:400px">y</tr>
+        </table></div>"""), "begins off the screen: y")
+    is_found("a column too wide", at("column", """<div class="table"><table>
+        <tr><th>a<th style="min-width:9rem">unit</tr><tr><td>x<td>ms</tr>
+        </table></div>"""), "too wide: unit")
+    is_found("tall rows", at("rows.csv", """<div class="table"><table>
+        <tr><th>a</tr><tr><td style="height:120px">x</tr></table></div>"""),
+             "rows of 120 px")
+    is_found("a dot off the screen", at("dot", """<svg class="plot"><circle
+        cx="400" r="5"/></svg>"""), "dot off")
+    is_found("a report that is cut off", at(
+        "cut", f"<pre><code>time      {'58.9 ms, ' * 9}</code></pre>"),
+             "cut off: time")
     is_found("a shift", at("shift", """<script>setTimeout(() =>
         document.querySelector("article").prepend(Object.assign(
         document.createElement("div"), {style: "height:300px"})), 50)
@@ -528,6 +623,11 @@ def test_pages(browser):
     tab = open_tab(browser, 360)
     sound("so do the files", [fault for page in others
                               for fault in check_page(tab, page)])
+    tab.context.close()
+    tab = open_tab(browser, 1280)
+    sound("and the measurements on a wide screen", [
+        fault for page in others if page.endswith(".csv.html")
+        for fault in check_page(tab, page)])
     tab.context.close()
     for width, theme in ((360, "light"), (1280, "light"), (1280, "dark")):
         tab = open_tab(browser, width, theme)

@@ -41,15 +41,17 @@ function words_of(r, text,    c, name, s) {
     for (c = 1; c <= csv_columns[page]; c++) {
         name = csv_name[page, c]
         if (varies[c] && is_text[c] == text && name != time &&
-            name !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$/)
+            name !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$|^how$/)
             s = s (s == "" ? "" : ", ") (text ? "" : name " ") in_row(r, c)
     }
     return s
 }
 
-# A line for each text, and on it a dot for each time, all on one scale.
+# A line for each text, and on it a dot for each time, all on one scale. Nothing
+# in it but heights and percentages of the width: so it fits any width, and each
+# text stands above its dots.
 function print_dots(    r, ms, least, most, s, n, i, e, count, label, line_of, \
-        is_log, width, bottom, step) {
+        is_log, bottom, step) {
     time = csv_has(page, "min_ms") ? "min_ms" : \
         csv_has(page, "median_ms") ? "median_ms" : "ms"
     if (!csv_has(page, time)) return
@@ -62,49 +64,42 @@ function print_dots(    r, ms, least, most, s, n, i, e, count, label, line_of, \
         if (!(s in line_of)) { line_of[s] = ++n; label[n] = s }
     }
     if (count < 2) return
-    begin["x"] = 20
-    for (i = 1; i <= n; i++)
-        if (20 + 7.2 * length(label[i]) > begin["x"])
-            begin["x"] = 20 + 7.2 * length(label[i])
-    width = begin["x"] + 320
-    end["x"] = width - 20
+    begin["x"] = 5
+    end["x"] = 95
     is_log = most > 20 * least
     if (is_log)
         scale("x", 10, power(10, floor(log10(least))),
               power(10, -floor(-log10(most))))
     else
         scale("x", 0, 0, most * 1.05)
-    bottom = 20 + 26 * n
-    printf "<div class=\"table plot\" role=\"region\" tabindex=\"0\" " \
-        "aria-label=\"Plot of %s\">\n<svg%s viewBox=\"0 0 %d %d\" width=\"%d\" " \
-        "height=\"%d\" role=\"img\" aria-label=\"Times in ms by %s, from %s " \
-        "to %s; the table below has them\">\n", escape(page), \
-        (width > 500 ? " class=\"wide\"" : ""), width, bottom + 44, width, \
-        bottom + 44, is_log ? "row, on a logarithmic scale" \
+    bottom = 20 + 34 * n
+    printf "<svg class=\"plot\" width=\"100%%\" height=\"%d\" role=\"img\" " \
+        "aria-label=\"Times in ms by %s, from %s to %s; the table below has " \
+        "them\">\n", bottom + 44, is_log ? "row, on a logarithmic scale" \
         : "row", least, most
     step = is_log ? 1 : nice(high["x"])
     for (e = floor(low["x"] + 0.5); e <= high["x"] + 1e-9; e += step) {
         ms = is_log ? power(10, e) : e
-        printf "<path class=\"grid\" d=\"M%.1f 16V%d\"/><text class=\"tick\" " \
-            "x=\"%.1f\" y=\"%d\">%s</text>\n", at_x(ms), bottom, at_x(ms), \
-            bottom + 18, ms
+        printf "<line class=\"grid\" x1=\"%.1f%%\" x2=\"%.1f%%\" y1=\"16\" " \
+            "y2=\"%d\"/><text class=\"tick\" x=\"%.1f%%\" y=\"%d\">%s</text>\n", \
+            at_x(ms), at_x(ms), bottom, at_x(ms), bottom + 18, ms
         if (n > 12)
-            printf "<text class=\"tick\" x=\"%.1f\" y=\"11\">%s</text>\n", \
+            printf "<text class=\"tick\" x=\"%.1f%%\" y=\"11\">%s</text>\n", \
                 at_x(ms), ms
     }
-    printf "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%s (ms)</text>\n", \
-        (begin["x"] + end["x"]) / 2, bottom + 38, time
+    printf "<text class=\"tick\" x=\"50%%\" y=\"%d\">%s (ms)</text>\n", \
+        bottom + 38, time
     for (i = 1; i <= n; i++)
-        printf "<text class=\"row\" x=\"%.1f\" y=\"%d\">%s</text>\n", \
-            begin["x"] - 12, 14 + 26 * i, escape(label[i])
+        printf "<text class=\"row\" x=\"0\" y=\"%d\">%s</text>\n", \
+            34 * i - 4, escape(label[i])
     for (r = 1; r <= csv_read(page); r++) {
         ms = csv(page, r, time)
         s = words_of(r, 1)
         if (ms + 0 > 0)
-            printf "<circle cx=\"%.1f\" cy=\"%d\" r=\"5\"><title>%s</title>" \
-                "</circle>\n", at_x(ms + 0), 10 + 26 * line_of[s], \
+            printf "<circle cx=\"%.1f%%\" cy=\"%d\" r=\"5\"><title>%s</title>" \
+                "</circle>\n", at_x(ms + 0), 34 * line_of[s] + 8, \
                 escape(s ": " ms " ms" (words_of(r, 0) == "" ? "" : " at " \
                 words_of(r, 0)))
     }
-    print "</svg>\n</div>\n"
+    print "</svg>\n"
 }

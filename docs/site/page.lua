@@ -16,6 +16,7 @@ local contents = {}  -- headings of the page
 local explorers = {}
 local quoted         -- the file named by the marker above a block of code
 local tables = 0
+local level = 0      -- of the heading before
 
 -- --- text ---
 
@@ -113,8 +114,16 @@ end
 
 local function heading(element)
     local title = pandoc.utils.stringify(element)
-    if element.level == 1 then return nil end
-    if element.level <= 3 then
+    if element.level > level + 1 then fail(title .. ': its heading skips a level') end
+    level = element.level
+    if level == 1 then
+        if here.is_file then -- a long path breaks between its parts
+            element.content = { pandoc.RawInline('html',
+                (escape(title):gsub('/', '/<wbr>'))) }
+        end
+        return element
+    end
+    if level <= 3 then
         table.insert(contents,
             { level = element.level, id = element.identifier, title = title })
     end
@@ -154,15 +163,77 @@ local function keep_units(inlines)
     return inlines
 end
 
+-- How many letters a column wants: room for its longest word, and for its
+-- longest cell up to ROOMY letters. Code does not break.
+local ROOMY, PHONE = 15, 38
+
+local function wanted(cells)
+    local word, all = 0, 0
+    for _, cell in ipairs(cells) do
+        local text = pandoc.utils.stringify(pandoc.walk_block(
+            pandoc.Div(cell.contents), { Code = function(code)
+                return pandoc.Str((code.text:gsub(' ', '_')))
+            end }))
+        all = math.max(all, utf8.len(text))
+        for run in text:gmatch('%S+') do word = math.max(word, utf8.len(run)) end
+    end
+    return math.max(word, math.min(all, ROOMY))
+end
+
+-- A table that a phone has no room for becomes a card for each row there: each
+-- cell then shows the head of its column.
 local function scroll(element)
     tables = tables + 1
     element = pandoc.walk_block(element, { Inlines = keep_units })
+    local heads, width, class = element.head.rows[1].cells, 0, 'table'
+    for i, head in ipairs(heads) do
+        local label, column = pandoc.utils.stringify(head.contents), { head }
+        for _, row in ipairs(element.bodies[1].body) do
+            row.cells[i].attributes['data-label'] = label
+            table.insert(column, row.cells[i])
+        end
+        width = width + wanted(column) + 2
+    end
+    if width > PHONE then class = 'table cards' end
+    if page:match('%.csv$') then class = 'table cards flow' end
     local name = strings.table .. ' ' .. tables
     return {
-        raw(html('<div class="table" role="region" tabindex="0" aria-label="%s">',
-            name)),
+        raw(html('<div class="%s" role="region" tabindex="0" aria-label="%s">',
+            class, name)),
         element, raw('</div>'),
     }
+end
+
+-- A row of columns has three gaps or more, or stands far to the right; and
+-- there is another near it.
+local function in_columns(lines, i)
+    for near = i - 2, i + 2 do
+        local line = lines[near]
+        if near ~= i and line and line.is_row and lines[i].is_row then return true end
+    end
+    return false
+end
+
+-- What a program prints breaks between words, so that a line's end is always
+-- seen, and goes on below what stands behind its label. Columns scroll.
+local function report(text)
+    local lines, out = {}, {}
+    for line in (text .. '\n'):gmatch('(.-)\n') do
+        local _, gaps = line:gsub('%S%s%s+', '')
+        local indent = #line:match('^%s*')
+        local label = line:sub(1, 10):match('^%l+ ?%d* +$') or
+            line:match('^%s*%S+%s%s+') or ''
+        table.insert(lines, { text = escape(line),
+            is_short = utf8.len(line) <= 30,
+            is_row = (gaps >= 3 or indent > 16) and not line:match('^result '),
+            hang = label ~= '' and #label <= 16 and #label or indent + 2 })
+    end
+    for i, line in ipairs(lines) do
+        table.insert(out, (line.is_short or in_columns(lines, i)) and
+            line.text .. '\n' or string.format(
+                '<span style="--at:%dch">%s\n</span>', line.hang, line.text))
+    end
+    return raw('<pre class="report"><code>' .. table.concat(out) .. '</code></pre>')
 end
 
 -- A block of code gets a head, which says where it comes from or what it is;
@@ -174,9 +245,11 @@ local function code(element)
             escape(address_of_file(quoted)), escape(quoted))
     end
     quoted = nil
+    local kind = element.classes[1]
     return {
         raw('<figure class="code"><figcaption>' .. head .. '</figcaption>'),
-        element, raw('</figure>'),
+        (not kind or kind == 'text') and report(element.text) or element,
+        raw('</figure>'),
     }
 end
 
@@ -264,7 +337,7 @@ local function contents_list()
     if #contents < 2 then return nil end
     local out, deep = { '<ol>' }, false
     for i, entry in ipairs(contents) do
-        if entry.level == 3 and not deep and i > 1 then
+        if entry.level == 3 and not deep then
             table.insert(out, '<ol>')
             deep = true
         elseif entry.level == 2 and deep then
@@ -481,6 +554,7 @@ function Pandoc(doc)
     put('turn_bottom', turns(list, 'bottom'))
     put('translations', translations())
     put('contents_list', contents_list())
+    meta.wide = page:match('%.csv$') ~= nil
     local edit = pandoc.utils.stringify(meta.edit_at)
     put('edit_url', escape(edit))
     meta.edit_here = not edit:match('^%a+:')

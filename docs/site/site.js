@@ -25,11 +25,13 @@
     function copy_text(text) {
         if (navigator.clipboard) return navigator.clipboard.writeText(text);
         var area = document.createElement("textarea"); /* no secure context */
+        var button = document.activeElement;
         area.value = text;
         document.body.append(area);
         area.select();
         var done = document.execCommand("copy");
         area.remove();
+        button.focus();
         return done ? Promise.resolve() : Promise.reject(new Error("copy"));
     }
 
@@ -224,7 +226,6 @@
         if (event.key !== "Escape") return;
         input.value = "";
         close();
-        document.activeElement.blur();
     });
     input.form.addEventListener("submit", function (event) {
         var options = found.querySelectorAll("a");

@@ -14,6 +14,22 @@
             differences.push(what + ': ' + is + ', expected ' + expected);
     }
 
+    /* What it says of a sum that stops: that it is exact, or how far off. */
+    function checkWords(what, f, r, row) {
+        var addend = fp.toNumber(f, row.addend), end = fp.toNumber(f, row.bits);
+        var off = (end / (addend * row.moves) - 1) * 100;
+        var said = course.freeze.describe(f, r, addend);
+        if (!isFinite(off))
+            return;
+        var exact = /exactly that/.test(said);
+        var stops = /stops ([0-9.e−]+) % too (high|low)/.exec(said);
+        var told = !stops ? 0 : Number(stops[1].replace('−', '-')) *
+            (stops[2] === 'high' ? 1 : -1);
+        if (exact !== (off === 0) || Math.abs(told - off) > Math.abs(off) / 99)
+            differences.push(what + ' says: ' + said + ' It is off by ' + off +
+                ' %');
+    }
+
     function checkFreezes() {
         tables.freeze.freezes.forEach(function (row) {
             var f = fp.formats[row.format];
@@ -23,6 +39,7 @@
             same(what + ' moves', r.moves, row.moves);
             same(what + ' after ' + row.adds,
                 course.freeze.sumAfter(f, r, row.adds), row.there);
+            checkWords(what, f, r, row);
         });
         tables.freeze.adds.forEach(function (row) {
             var f = fp.formats[row.format];
@@ -61,16 +78,23 @@
         tables.slot.forEach(function (row) {
             var what = 'slot ' + [row.variant, row.base, row.length, row.index,
                 row.value, row.neighbour].join(' ');
-            var r = course.slot.fastAdd({variant: row.variant, base: row.base,
+            var o = {variant: row.variant, base: row.base,
                 length: row.length, index: row.index, value: row.value,
-                target: ONE, neighbour: row.neighbour});
+                target: ONE, neighbour: row.neighbour};
+            var r = course.slot.fastAdd(o);
             var memory = row.after.map(function () { return row.neighbour; });
             memory[row.base / 2 + row.index + OFFSET] = ONE;
+            var harmed = row.after.some(function (bits, i) {
+                var k = i - OFFSET - row.base / 2; /* index in the array */
+                return bits !== memory[i] && (k < 0 || k >= row.length);
+            });
             r.writes.forEach(function (w) {
                 memory[w.address / 2 + OFFSET] = w.after;
             });
             same(what + ' error', r.error, row.error);
             same(what + ' memory', memory.join(), row.after.join());
+            if (harmed && !course.slot.describe(o, r).bad)
+                differences.push(what + ': no harm is told of a write outside');
         });
     }
 

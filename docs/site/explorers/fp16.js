@@ -188,6 +188,11 @@ const svgDot = (x, y, r, kind) =>
 const svgDiamond = (x, y, r) => `<path class="s2"
   d="M${round(x)} ${round(y) - r}l${r} ${r}l-${r} ${r}l-${r} -${r}Z"/>`;
 
+/* A button that can do nothing now. It keeps the keyboard's focus, which
+ * `disabled` would take away. */
+const isOff = button => button.getAttribute('aria-disabled') === 'true';
+const turnOff = (button, off) => button.setAttribute('aria-disabled', off);
+
 /* Fills each div of the page that asks for the explorer: html stands in place
  * of the fallback; begin(part, on) is given its parts by name, and a way to
  * listen to them. */
@@ -197,8 +202,8 @@ function explorer(name, html, begin) {
     div.innerHTML = html;
     div.setAttribute('role', 'group');
     div.setAttribute('aria-label', 'Explorer: ' + name);
-    begin(part, (name, event, act) => part(name).addEventListener(event, act),
-      div);
+    begin(part, (name, event, act) => part(name).addEventListener(event,
+      () => isOff(part(name)) || act()), div);
     /* Only what changes from now on is read out. */
     setTimeout(() => div.querySelectorAll('.x-say, .x-result').forEach(
       p => p.setAttribute('aria-live', 'polite')), 500);
@@ -215,6 +220,6 @@ const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 course.page = {
   escape, key, options, select, facts, buttons, figure, drawing, svgText,
-  svgLine, svgDot, svgDiamond, explorer, isStill
+  svgLine, svgDot, svgDiamond, explorer, isStill, turnOff
 };
 }());

@@ -105,8 +105,8 @@ function describe(f, r, asked) {
   return s + (a < 0 ? 'The mirror image of the positive addend. ' : '') +
     `The sum freezes at ${text(end)} (${fp.hex(f, r.bits)}) after ${
       count(r.moves)} adds that move it. Those are worth ${text(truth)}: ` +
-    (Math.abs(off) < 0.05 ? 'up to there the sum is right.' : `it stops ${
-      Math.abs(off).toFixed(1)} % too ${off > 0 ? 'high' : 'low'}.`);
+    (off === 0 ? 'the sum is exactly that.' : `it stops ${
+      text(Math.abs(off), 3)} % too ${off > 0 ? 'high' : 'low'}.`);
 }
 
 /* The next add in words. */
@@ -255,7 +255,7 @@ function drawChart(f, r, adds, width) {
   if (adds > 0 && adds <= last)
     inside += svgDot(x(adds), y(ratio(adds)), 5, 's2');
   return {inside, alt: 'Chart of the sum divided by the true sum: ' + (isFinal ?
-    `near 100 % at first, ${(ratio(r.moves) * 100).toFixed(1)} % when it ` +
+    `near 100 % at first, ${text(ratio(r.moves) * 100, 6)} % when it ` +
     `stops after ${count(r.moves)} adds, then falling toward 0.` :
     `it ends at infinity after ${count(r.moves)} adds.`)};
 }
@@ -287,7 +287,7 @@ page.explorer('freeze', html, (part, on, div) => {
     const facts = {
       adds: count(adds), moved: count(Math.min(adds, r.moves)),
       sum: text(sum), truth: text(truth),
-      ratio: Number.isFinite(ratio) ? (ratio * 100).toFixed(2) + ' %' : '–',
+      ratio: Number.isFinite(ratio) ? text(ratio * 100, 6) + ' %' : '–',
       say: `Add ${count(adds + 1)}. ` +
         describeAdd(f, oneAdd(f, bits, r.addend))
     };
@@ -295,7 +295,8 @@ page.explorer('freeze', html, (part, on, div) => {
       part(name).textContent = facts[name];
     part('bits').innerHTML = row('Addend', r.addend, '') +
       row('Sum', bits, ulp > 0 ? ', ulp ' + text(ulp) : '');
-    part('jump').disabled = part('run').disabled = adds >= r.moves;
+    for (const name of ['run', 'jump'])
+      page.turnOff(part(name), adds >= r.moves);
     draw.forEach(redraw => redraw());
   }
 

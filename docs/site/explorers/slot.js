@@ -27,12 +27,12 @@ function fastAdd(o) {
     r.error = 716; /* and nothing is written */
     return r;
   }
-  r.writes.push({address, before: o.target,
-    after: fp.add(half, o.target, o.value)});
+  const write = (at, before, value) => r.writes.push({address: at, before,
+    after: fp.add(half, before, value),
+    outside: at < o.base || at >= o.base + 2 * o.length});
+  write(address, o.target, o.value);
   if (isWide)
-    r.writes.push({address: other, before: o.neighbour,
-      after: fp.add(half, o.neighbour, pad),
-      outside: other < o.base || other >= o.base + 2 * o.length});
+    write(other, o.neighbour, pad);
   return r;
 }
 
@@ -50,12 +50,12 @@ function describe(o, r) {
       r.address & 2 ? 'high' : 'low'} half of its slot: the pair at ${
       byte(r.at)} is not 4-byte aligned. The error is sticky: every later ` +
       'call fails, too.');
-  let s = `array[${o.index}] becomes ${number(target.after)}${
-    o.length ? '' : ', though the array has length 0'}. `;
+  let s = `array[${o.index}] becomes ${number(target.after)}${target.outside ?
+    ', but an array of length 0 has no such half: the call is wrong' : ''}. `;
   if (!beside)
-    return say(false, s + 'It is alone in its slot, so the 2-byte add runs: ' +
-      'lesson 1’s loop. It swaps the whole slot, and puts the other half ' +
-      'back as it was.');
+    return say(target.outside, s + 'It is alone in its slot, so the 2-byte ' +
+      'add runs: lesson 1’s loop. It swaps the whole slot, and puts the other ' +
+      'half back as it was.');
   s += `The half at ${byte(beside.address)} gets ${number(r.pad)} and ${
     beside.before === beside.after ? 'stays as it is' :
     beside.before === MINUS_ZERO ? 'turns from −0 into +0' :
@@ -127,11 +127,7 @@ function branches(o, r) {
     `${page.escape(when)}: ${what}</li>`).join('');
 }
 
-/* As they stand in memory, the low byte first. */
-function bytes(bits) {
-  const h = bits.toString(16).padStart(4, '0');
-  return `<span class="x-mono">${h.slice(2)} ${h.slice(0, 2)}</span>`;
-}
+const bitsOf = bits => `<span class="x-mono">${fp.hex(half, bits)}</span>`;
 
 function cell(o, r, address) {
   const i = (address - o.base) / 2, isMine = i >= 0 && i < o.length;
@@ -144,14 +140,14 @@ function cell(o, r, address) {
     (isHit && isBad ? ' bad' : '');
   let s = `<span class="x-cell${kind}"><span>${byte(address)}</span>
     <span class="name">${isMine || isTarget ? `[${i}]` : 'other'}</span>${
-    bytes(before)}<span>${number(before)}</span>`;
+    bitsOf(before)}<span>${number(before)}</span>`;
   if (isHit)
     s += `<span>+ ${number(isTarget ? o.value : r.pad)}</span>`;
   if (isHit && r.error)
     s += '<span class="now">716</span>';
   if (write)
     s += `<span class="now">= ${number(write.after)}</span>` +
-      bytes(write.after);
+      bitsOf(write.after);
   return s + '</span>';
 }
 
@@ -170,7 +166,7 @@ page.explorer('slot', html, (part, on) => {
     part('result').innerHTML = (said.bad ? '<strong>Wrong.</strong> ' :
       o.variant !== 'right' ? 'No harm with these inputs. ' : '') + said.text;
     part('result').classList.toggle('x-error', said.bad);
-    part('show').disabled = o.variant === 'right' || said.bad;
+    page.turnOff(part('show'), o.variant === 'right' || said.bad);
   }
 
   for (const name of ['variant', 'base', 'length', 'index', 'neighbour'])

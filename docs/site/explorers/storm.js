@@ -25,7 +25,7 @@ function generator(seed) {
 }
 
 /* n threads, one add each, in blocks of `threads` of which `resident` are in
- * flight. way: 'cas', the loop, or 'add', one request an add. step() serves
+ * flight. way: 'cas', the loop, or 'add', one request per add. step() serves
  * what is next in the queue: the beginning of a thread, or a request. */
 function simulate(o) {
   const draw = generator(o.seed), isLoop = o.way !== 'add';
@@ -107,7 +107,7 @@ function simulate(o) {
     first[tick % RING] = next[slot];
     waiting--;
     if (sends[slot])
-      s.now++; /* the queue serves one request a tick */
+      s.now++; /* the queue serves one request per tick */
     if (s.now < due[slot])
       s.now = due[slot];
     if (sends[slot] ? serve(slot) : begin(slot))
@@ -215,7 +215,7 @@ const lane = (name, title) => `<div>${page.figure(name, title) +
 
 const html = `<p class="x-title">Storm</p>
 <p class="x-lead">Many threads add to one half. Each dot is a thread’s request
-on its way to the memory, which serves one a tick. More than ${MOST_ROWS} dots
+on its way to the memory, which serves one per tick. More than ${MOST_ROWS} dots
 are packed, the next one to be served on the right.</p>
 <div class="x-controls">${
   select('flight', 'Threads in flight', IN_FLIGHT.map(counted), 8) +
@@ -244,7 +244,7 @@ slices of memory, and the cost of anything but an atomic; and it gives a real
 add the same tick as a try.</p>`;
 
 /* Where the requests are at the time `now`, and the word on the right. A few
- * dots come nearer by one step a tick. */
+ * dots come nearer by one step per tick. */
 function drawLane(s, now, width) {
   const BOX = 84, PACKED = 24, right = width - BOX - 10;
   const isPacked = s.slots > MOST_ROWS;
@@ -316,18 +316,19 @@ function drawChart(model, points, flight, width) {
  * real add's. */
 function table({gpu, rows}) {
   const name = 'Measured on ' + page.escape(gpu);
-  const head = ['Start', 'In flight', 'Adds', 'Tries an add', 'Loop, ms',
-    'Real add, ms'].map(s => `<th scope="col">${s}</th>`).join('');
+  const heads = ['Start', 'In flight', 'Adds', 'Tries per add', 'Loop, ms',
+    'Real add, ms'];
+  const head = heads.map(s => `<th scope="col">${s}</th>`).join('');
   const body = rows.filter(row => row.tries &&
     /^(moving|frozen|threads)_2B$/.test(row.variant)).map(row => {
     const real = rows.find(other => other.n === row.n && other.variant ===
       row.variant.replace('2B', '4B') && other.threads === row.threads);
-    return '<tr><td>' + [row.start, count(row.threads), count(row.n),
+    return '<tr>' + [row.start, count(row.threads), count(row.n),
       text(row.tries, 4), text(row.ms, 4), real ? text(real.ms, 4) : '']
-      .join('</td><td>') + '</td></tr>';
+      .map((s, i) => `<td data-label="${heads[i]}">${s}</td>`).join('') + '</tr>';
   }).join('');
-  return `<details><summary>${name}</summary><div class="x-scroll" role="region"
-    tabindex="0" aria-label="${name}"><table><thead><tr>${head}</tr></thead>
+  return `<details><summary>${name}</summary><div class="table cards flow"
+    role="region" tabindex="0" aria-label="${name}"><table><thead><tr>${head}</tr></thead>
     <tbody>${body}</tbody></table></div></details>`;
 }
 
@@ -370,7 +371,7 @@ page.explorer('storm', html, (part, on) => {
     clock = 0;
     explain();
     for (const name of ['play', 'once', 'end'])
-      part(name).disabled = false;
+      page.turnOff(part(name), false);
     show();
   }
 
@@ -384,7 +385,7 @@ page.explorer('storm', html, (part, on) => {
       return;
     pause();
     for (const name of ['play', 'once', 'end'])
-      part(name).disabled = true;
+      page.turnOff(part(name), true);
     say(`Done: ${count(loop.tries)} requests for the loop, ${
       count(real.tries)} for the real add.`);
   }
@@ -444,7 +445,7 @@ page.explorer('storm', html, (part, on) => {
     part('result').textContent = `${count(flight)} thread${flight > 1 ? 's' :
       ''} in flight${flight < o.flight ? ', as there are no more' : ''}: ${
       count(s.tries)} requests for ${count(o.n)} adds, ${
-      (s.tries / o.n).toFixed(2)} tries an add; ${count(s.moved)} adds move ` +
+      (s.tries / o.n).toFixed(2)} tries per add; ${count(s.moved)} adds move ` +
       `the sum. The real add needs ${count(o.n)} requests.`;
     part('model').textContent = `this model, ${count(n)} adds from 0`;
     clearTimeout(timer);
