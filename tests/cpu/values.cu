@@ -21,11 +21,6 @@ static void expect(int right, const char *what)
     failures += !right;
 }
 
-static unsigned blocks_for(int n)
-{
-    return (unsigned)(n + BLOCK_THREADS - 1) / BLOCK_THREADS;
-}
-
 /* --- the flush modes of a CPU --- */
 
 #if defined CPU_CUDA_RUNTIME_H && defined __x86_64__
@@ -264,10 +259,10 @@ static void check_halves(int random_count, unsigned mode)
     d_b = (half *)to_device(b, bytes);
     d_c = (half *)to_device(c, bytes);
     CHECK(cudaMalloc((void **)&d_results, RESULTS * bytes));
-    operate<<<blocks_for(n), BLOCK_THREADS>>>(d_a, d_b, d_c, d_results, n,
-                                              mode);
+    operate<<<blocks_for(n, BLOCK_THREADS), BLOCK_THREADS>>>(
+        d_a, d_b, d_c, d_results, n, mode);
     CHECK(cudaGetLastError());
-    operate_on_pairs<<<blocks_for(n / 2), BLOCK_THREADS>>>(
+    operate_on_pairs<<<blocks_for(n / 2, BLOCK_THREADS), BLOCK_THREADS>>>(
         (const half2 *)d_a, (const half2 *)d_b,
         (half2 *)(d_results + (size_t)PAIR_CELL * (size_t)n),
         (half2 *)(d_results + (size_t)PAIR_OLD * (size_t)n), n / 2, mode);
@@ -440,7 +435,8 @@ static void check_words(int n, unsigned mode)
     d_cells = (struct words *)to_device(a, bytes);
     d_b = (struct words *)to_device(b, bytes);
     CHECK(cudaMalloc((void **)&d_old, bytes));
-    add_words<<<blocks_for(n), BLOCK_THREADS>>>(d_cells, d_b, d_old, n, mode);
+    add_words<<<blocks_for(n, BLOCK_THREADS), BLOCK_THREADS>>>(d_cells, d_b,
+                                                               d_old, n, mode);
     CHECK(cudaGetLastError());
     sum = (struct words *)to_host(d_cells, bytes);
     old = (struct words *)to_host(d_old, bytes);
@@ -493,7 +489,7 @@ static void check_crowd(int n)
     CHECK(cudaMalloc((void **)&d_seen, bytes));
     CHECK(cudaMemset(d_cells, 0, sizeof *d_cells));
     CHECK(cudaMemset(d_seen, 0, bytes));
-    crowd<<<blocks_for(n), BLOCK_THREADS>>>(d_cells, d_seen, n);
+    crowd<<<blocks_for(n, BLOCK_THREADS), BLOCK_THREADS>>>(d_cells, d_seen, n);
     CHECK(cudaGetLastError());
     c = (struct cells *)to_host(d_cells, sizeof *c);
     seen = (unsigned *)to_host(d_seen, bytes);
