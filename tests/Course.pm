@@ -22,7 +22,7 @@ our @EXPORT = qw($root $ci $full $tmp @columns slurp spew run run_jobs which
     cpu_runtime build_lessons build_planted build_programs run_ok cases_of
     @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
     $product read_report @archs @nvcc_strict compile_kept kept_ptx
-    kept_object disassemble kernel_text atomics $make);
+    kept_object kept_file disassemble kernel_text atomics $make);
 
 # CI=true: what is missing fails. FULL=1, or CI=true: also what make test leaves
 # out to be done in five minutes; skip_unless_full() says so.
@@ -279,7 +279,9 @@ sub shared {
 }
 
 # The contents of files, for such a key.
-sub contents { return join "\0", map { $_, slurp("$root/$_") } @_ }
+sub contents {
+    return join "\0", map { basename($_), slurp("$root/$_") } @_;
+}
 
 # What the Makefile says of itself, with @options: a name => its value.
 sub ask_make {
@@ -553,14 +555,21 @@ sub compile_kept {
     return @results;
 }
 
-# The object of a source that was kept, for all architectures.
+# The files of a source that was kept: its object, which has all architectures;
+# for one of these its PTX or its cubin.
 sub kept_object { return "$kept{ $_[0] }.o" }
+
+sub kept_file {
+    my ($name, $arch, $type) = @_;
+    my $kind = $type eq 'ptx' ? 'compute' : 'sm';
+    return (bsd_glob("\Q$kept{$name}\E*${kind}_$arch*.$type"))[0] // 'missing';
+}
 
 # Its PTX, with plain names.
 sub kept_ptx {
     my ($name, $arch) = @_;
-    my ($file) = bsd_glob("\Q$kept{$name}\E*compute_$arch*.ptx");
-    return demangled(defined $file ? slurp($file) : '');
+    my $file = kept_file($name, $arch, 'ptx');
+    return demangled(-e $file ? slurp($file) : '');
 }
 
 # Its machine code, as run() gives it, with plain names.
@@ -569,8 +578,7 @@ sub disassemble {
     my $nvdisasm = find_disassembler('nvdisasm');
     my @command = $nvdisasm ? ($nvdisasm, '-c')
         : (find_disassembler('cuobjdump'), '-sass');
-    my ($file) = bsd_glob("\Q$kept{$name}\E*sm_$arch*.cubin");
-    my ($status, $out, $err) = run(@command, $file // 'missing');
+    my ($status, $out, $err) = run(@command, kept_file($name, $arch, 'cubin'));
     return ($status, demangled($out), $err);
 }
 
