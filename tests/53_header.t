@@ -2,6 +2,7 @@
 # include/half_atomics.h: its check (tests/header/half_atomics.cu) in the CPU
 # emulation and on a GPU, faults planted in the header, what nvcc makes of it on
 # each architecture, and that it keeps to what CUDA 11.8 has.
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,7 @@
 #!/usr/bin/env perl
 # tools/half_cas: what it finds in tests/header/kinds.cu and in the lessons, on
 # each architecture, under each awk; what it says of files that it cannot read.
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use FindBin;

@@ -2,6 +2,7 @@
 # The lessons and the emulation's tests under the sanitizers of gcc and clang:
 # all must be clean, and each sanitizer must report what is wrong on purpose.
 # Run: prove tests/60_sanitizers.t
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use File::Glob qw(:bsd_glob);

@@ -3,6 +3,7 @@
 # file, sound or not. All in copies of the tree, with a few exercises of which
 # each takes an instant.
 # Run: prove tests/81_runner.t
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use File::Glob qw(:bsd_glob);

@@ -14,6 +14,7 @@ use File::Glob qw(bsd_glob);
 use File::Path qw(make_path remove_tree);
 use File::Spec;
 use File::Temp qw(tempdir);
+use List::Util qw(max min);
 use Test::More;
 
 our @EXPORT = qw($root $ci $full $tmp @columns slurp spew run run_jobs which
@@ -22,15 +23,23 @@ our @EXPORT = qw($root $ci $full $tmp @columns slurp spew run run_jobs which
     cpu_runtime build_lessons build_planted build_programs run_ok cases_of
     @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
     $product read_report @archs @nvcc_strict compile_kept kept_ptx
-    kept_object kept_file disassemble kernel_text atomics $make);
+    kept_object kept_file disassemble kernel_text atomics $make $jobs);
 
-# CI=true: what is missing fails. FULL=1, or CI=true: also what make test leaves
-# out to be done in five minutes; skip_unless_full() says so.
+# CI=true: what is missing fails. FULL=1: also what make test leaves out to be
+# done in five minutes; skip_unless_full() says so. CI=true means both.
 our $root = dirname(dirname(abs_path(__FILE__)));
 our $ci   = ($ENV{CI} // '') eq 'true';
-our $full = $ci || $ENV{FULL};
+our $full = $ENV{FULL} // $ci;
 our $tmp  = tempdir(CLEANUP => 1);
 our $make = $ENV{MAKE} || 'make';
+
+# How much is done at once. make test runs two tests at a time, but with
+# BACKEND=cuda one.
+our $jobs = 2;
+if (($ENV{BACKEND} // '') eq 'cuda') {
+    my ($processors) = `getconf _NPROCESSORS_ONLN 2>/dev/null` =~ /^(\d+)/;
+    $jobs = max(2, min(8, $processors // 2));
+}
 
 # The columns of results/*.csv and of --csv.
 our @columns = qw(gpu arch toolkit lesson variant n min_ms median_ms
@@ -104,13 +113,13 @@ sub run {
     return result($job, $?);
 }
 
-# Runs [COMMAND...] after [COMMAND...], two at a time; their results in order.
+# Runs [COMMAND...] after [COMMAND...], $jobs at a time; their results in order.
 sub run_jobs {
     my @todo = @_;
     my (@results, %running);
     my $next = 0;
     while ($next < @todo || %running) {
-        if ($next < @todo && keys %running < 2) {
+        if ($next < @todo && keys %running < $jobs) {
             my @command = @{ $todo[$next] };
             my $option  = ref $command[0] ? shift @command : {};
             my $job     = start($option, @command);
@@ -318,7 +327,7 @@ sub cpu_runtime {
     my @sources = files_of(qr/\.[ch]\z/, qw(common include));
     my $fill = sub {
         my ($new) = @_;
-        (my $status, undef, $err) = run($make, '-s', '-j2', @options,
+        (my $status, undef, $err) = run($make, '-s', "-j$jobs", @options,
             "BUILD=$new", map { "$new/$_" } @names);
         return "$status$err" eq '0';
     };
@@ -346,7 +355,7 @@ sub build_lessons {
     delete $ENV{CPU_THREADS};
     my $tree = copy_tree('course');
     give_runtime("$tree/" . ask_make()->{build});
-    my ($status, $out, $err) = run({ dir => $tree }, $make, '-j2', @targets);
+    my ($status, $out, $err) = run({ dir => $tree }, $make, "-j$jobs", @targets);
     is($status, 0, "make @targets") or BAIL_OUT($err);
     my ($backend) = $out =~ /^BACKEND=(\w+)/m;
     like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
@@ -373,7 +382,7 @@ sub build_planted {
         rename "$to/$program.cu", "$to/$names[$i].cu" or die "$to: $!";
     }
     give_runtime("$tree/build");
-    my ($status, $out, $err) = run({ dir => $tree }, $make, '-k', '-j2',
+    my ($status, $out, $err) = run({ dir => $tree }, $make, '-k', "-j$jobs",
         'CFLAGS=-O0', 'BUILD=build', map { "build/$_" } @names);
     is($status, 0, 'the lessons with faults build') or diag($err);
     symlink "build/$names[$_ - 1]", "$tree/lesson$_" for 1 .. @faults;
@@ -384,7 +393,7 @@ sub build_planted {
 sub build_programs {
     my ($programs, $what, $backend, $build, @options) = @_;
     give_runtime($build, "BACKEND=$backend", @options);
-    my ($status, $out, $err) = run($make, '-s', '-j2',
+    my ($status, $out, $err) = run($make, '-s', "-j$jobs",
         "BACKEND=$backend", "BUILD=$build", @options,
         map { "$build/$_" } @$programs);
     is("$status$err", '0', "$what: builds without a warning");
