@@ -131,10 +131,12 @@ include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
 lesson ptx sass profile exercise watch hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
-# Two at a time, but on a GPU one after the other, as some look at times.
+# Two at a time, but on a GPU one after the other, as some look at times. First
+# those that say that they take long.
 ### test         run all tests (BACKEND=cuda: on the GPU)
 test:
-	@prove $(if $(filter cpu,$(BACKEND)),-j2) $(PROVEFLAGS) tests/*.t
+	@prove $(if $(filter cpu,$(BACKEND)),-j2) $(PROVEFLAGS) \
+	    $$(grep -l '^# Takes long' tests/*.t) $$(grep -L '^# Takes long' tests/*.t)
 
 ## clean        remove what was built; your exercises and their state stay
 clean:

@@ -42,8 +42,10 @@ choose() {
 
 # --- exercise ---
 
-child=
-stop() { if [ -n "$child" ]; then kill "$child" 2> /dev/null || :; fi; }
+# $! is the program that runs, unless it was seen to end. (A variable would be
+# set an instant after it began.)
+ended=
+stop() { if [ "${!-}" != "$ended" ]; then kill "$!" 2> /dev/null || :; fi; }
 
 start() {
     ulimit -f $((megabytes * 2048))
@@ -58,10 +60,9 @@ start() {
 # Runs $program, its output to $program.out; sets status.
 run() {
     (start) > "$program.out" 2>&1 < /dev/null &
-    child=$!
     status=0
-    wait "$child" 2> /dev/null || status=$?
-    child=
+    wait "$!" 2> /dev/null || status=$?
+    ended=$!
 }
 
 # The output: all of it, or the two ends where it is long.
