@@ -8,6 +8,7 @@ use lib $FindBin::Bin;
 use Course;
 use Cwd qw(abs_path);
 use File::Basename qw(basename dirname);
+use File::Glob qw(bsd_glob);
 use File::Spec;
 use Test::More;
 
@@ -185,8 +186,8 @@ sub broken {
     return @found;
 }
 
-my @pages = files_of(qr/\.md\z/, qw(README.md docs lessons results exercises
-    solutions tests));
+my @pages = files_of(qr/\.md\z/, qw(README.md CONTRIBUTING.md docs lessons
+    results exercises solutions tests));
 cmp_ok(scalar @pages, '>=', 1, 'there are pages');
 for my $page (@pages) {
     my @broken = broken($page, slurp($page));
@@ -212,6 +213,37 @@ END
         my @found = broken('README.md', "$text\n$_\n");
         is(scalar @found, 1, "the check finds $_");
     }
+}
+
+# --- CONTRIBUTING.md: what it names is there, and every folder is named ---
+
+# Names in `…` of a text that are not in the tree: files, folders, functions.
+# NAME, NN and vN stand for any.
+sub not_there {
+    my ($text) = @_;
+    my $code = join '', map { slurp($_) }
+        files_of(qr/\.(?:h|pm|awk)\z/, qw(common tests include));
+    my @found;
+    for my $name ($text =~ /`([^`\s]+)`/g) {
+        next if $name =~ /NAME|\bNN_|\bvN_/;
+        if ($name =~ m{/\z|/.*\w\z|^[\w.]+\.(?:h|awk|sh|mk|c|pm|md)\z}) {
+            push @found, $name if !grep { -e "$_/$name" } '.', qw(common
+                common/cpu include tools lessons/v0_half);
+        } elsif ($name =~ /^(\w+)\(\)\z|^([a-z]+_\w+)\z/) {
+            my $function = $1 // $2;
+            push @found, $name if $code !~ /\b$function\b/;
+        }
+    }
+    return @found;
+}
+my $guide = slurp('CONTRIBUTING.md');
+is(join(' ', not_there($guide)), '', 'CONTRIBUTING.md: what it names is there');
+is(join(' ', not_there('`common/none.h` `pool.h` `plant()` `no_such()` `x.awk`')),
+    'common/none.h no_such() x.awk', 'the check finds what is not there');
+for my $folder (grep { -d && !m{/__\w+__\z} } bsd_glob('*'),
+    map { bsd_glob("$_/*") } qw(common docs tests tools)) {
+    next if $folder eq 'build';
+    ok(index($guide, "`$folder/`") >= 0, "CONTRIBUTING.md: $folder/");
 }
 
 done_testing();

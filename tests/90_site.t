@@ -46,7 +46,7 @@ sub page { return slurp("$site/$_[0]") }
     is("$status$err", '0', 'make docs: no complaint');
     like($out, qr{\Abuild/site/index\.html: \d+ pages\n\z}, 'and one line');
 }
-my @sources = map { s{\Q$root/}{}r } "$root/README.md",
+my @sources = map { s{\Q$root/}{}r } "$root/README.md", "$root/CONTRIBUTING.md",
     bsd_glob("$root/docs/*.md"), bsd_glob("$root/lessons/*/README.md"),
     "$root/results/README.md";
 cmp_ok(scalar @sources, '>=', 12, 'there are pages');

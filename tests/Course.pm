@@ -199,8 +199,8 @@ sub skip_unless_full {
 
 # --- copies of the tree ---
 
-my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common
-    docs exercises include solutions results tests tools);
+my @parts = qw(Makefile README.md CONTRIBUTING.md LICENSE setup .clang-format
+    lessons common docs exercises include solutions results tests tools);
 
 # A copy without what was built, or of @only, in a new directory called $name.
 sub copy_tree {

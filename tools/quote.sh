@@ -13,7 +13,7 @@ check=0
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 status=0
-for page in README.md docs/*.md lessons/*/*.md results/*.md; do
+for page in *.md docs/*.md lessons/*/*.md results/*.md; do
     [ -f "$page" ] || continue
     if ! awk -f tools/csv.awk -f tools/table_peers.awk -f tools/table.awk \
         -f tools/quote.awk "$page" > "$new"; then
