@@ -1,7 +1,5 @@
-/*
- * fp16.h: looking at halves on the host.
- *
- * A half (IEEE 754 binary16) is kept as its 16 bits in a uint16_t:
+/* Halves on the host. A half (IEEE 754 binary16) is kept as its 16 bits in a
+ * uint16_t:
  *
  *     bit   15     14 .. 10     9 .. 0
  *           sign   exponent e   mantissa m
@@ -13,16 +11,14 @@
  * So every finite half is a whole multiple of 2^-24, at most 65504 in size, and
  * among halves of one sign larger bits mean a larger size.
  *
- * Each operation rounds once, to nearest, ties to even, as a GPU does.
- * Subnormals are kept: no intermediate here is a subnormal float or double
- * that could change a result, so a CPU told to flush those (FTZ, DAZ) gives
- * the same bits. An operation whose result is NaN gives 0x7fff, as on a GPU.
- * The CPU's rounding mode is taken to be the default, to nearest.
+ * Each operation rounds once, to nearest, ties to even, as a GPU does (and a
+ * CPU in its default mode). Subnormals are kept, even by a CPU told to flush
+ * them (FTZ, DAZ): no subnormal float or double here could change a result. An
+ * operation whose result is NaN gives 0x7fff, as on a GPU.
  *
  * C11, C++17, or host code under nvcc. The conversions use F16C (x86-64) or
- * FCVT (arm64) where the compiler may, else integer arithmetic; define
- * FP16_FORCE_PORTABLE to have the integer arithmetic everywhere.
- */
+ * FCVT (arm64) where the compiler may, else, or with FP16_FORCE_PORTABLE,
+ * integer arithmetic. */
 #ifndef FP16_H
 #define FP16_H
 
@@ -60,11 +56,9 @@ static inline int fp16_mantissa(uint16_t bits)
     return bits & 0x3ff;
 }
 
-/*
- * The exponent that scales the mantissa, without its bias of 15. Normal:
+/* The exponent that scales the mantissa, without its bias of 15. Normal:
  * -14 .. 15, the largest k with 2^k <= |value|. Zero and subnormal: -14, as
- * they continue the lowest binade downward. Infinity and NaN: 16.
- */
+ * they continue the lowest binade downward. Infinity and NaN: 16. */
 static inline int fp16_exponent(uint16_t bits)
 {
     int field = bits >> 10 & 0x1f;
@@ -191,9 +185,8 @@ static inline uint16_t fp16_from_float(float x)
 /* ---- arithmetic ---- */
 
 /* a + b. The double sum is exact: a multiple of 2^-24 below 2^17. The float sum
- * need not be, but rounding it once more to half gives the same, as a float has
- * at least 2 * 11 + 2 bits (Figueroa, "When is double rounding innocuous?",
- * 1995); and no such sum is a subnormal float. */
+ * may be rounded, but a float has 2 * 11 + 2 bits, so that to round once more
+ * changes nothing (Figueroa, 1995); and none is a subnormal float. */
 static inline uint16_t fp16_add(uint16_t a, uint16_t b)
 {
 #if defined FP16_USE_F16C
@@ -209,8 +202,7 @@ static inline uint16_t fp16_mul(uint16_t a, uint16_t b)
     return fp16_from_double(fp16_to_double(a) * fp16_to_double(b));
 }
 
-/*
- * a * b + c, rounded once although it passes through a double. The product
+/* a * b + c, rounded once although it passes through a double. The product
  * (22 bits) is exact there, so contracting the line below to a fused
  * multiply-add changes nothing. The sum is exact in 53 bits unless
  * - the product is 2^28 or more: the result is infinite with any c; or
@@ -258,11 +250,9 @@ static inline uint16_t fp16_next_up(uint16_t bits)
 {
     if (fp16_is_nan(bits))
         return FP16_NAN;
-    if (bits == 0x8000)
-        return 0x0001;
     if (bits == 0x7c00)
         return bits;
-    return (uint16_t)(fp16_sign(bits) ? bits - 1 : bits + 1);
+    return (uint16_t)(bits == 0x8000 ? 1 : bits + (bits >> 15 ? -1 : 1));
 }
 
 /* The greatest half below this one (nextDown), the mirror of nextUp. */
@@ -275,13 +265,10 @@ static inline uint16_t fp16_next_down(uint16_t bits)
 
 /* ---- printing ---- */
 
-/*
- * Writes value, bits, and sign, exponent and mantissa in binary, such as
- * "32  0x5000  0 10100 0000000000". The value has up to six digits, as %g has:
- * five would tell all halves apart, six also show that 0x2e66 (0.0999756) is
- * not 0.1. Writes at most size bytes, the closing 0 included, and returns the
- * length of the whole text, as snprintf does; 48 bytes are enough.
- */
+/* Writes value (up to six digits, as %g has), bits, and sign, exponent and
+ * mantissa in binary, such as "32  0x5000  0 10100 0000000000": at most size
+ * bytes, the closing 0 included; 48 are enough. Returns the length of the whole
+ * text, as snprintf does. */
 static inline int fp16_format(char *buffer, size_t size, uint16_t bits)
 {
     double value = fp16_to_double(bits);
