@@ -105,20 +105,17 @@ SKIP: {
     }
 
     # The rules are in force: operators on half, a variable that is not used.
-    my $good = slurp("$root/lessons/v0_half/v0_half.cu");
     my @planted = (
         ['an operator on half', '__hmul_rn(a[i], b[i])', 'a[i] * b[i]'],
         ['half from a number',  '__float2half_rn(0.0f)', '0.0f'],
         ['an unused variable',  'half sum = ', 'int spare; half sum = '],
-        ['a comparison of signs', 'int run, ok;',
-            'int run, ok = (size_t)argc > sizeof n ? argc < sizeof n : 0;'],
+        ['a comparison of signs', 'int ok;',
+            'int ok = (size_t)argc > sizeof n ? argc < sizeof n : 0;'],
     );
-    for my $i (0 .. $#planted) {
-        spew("$tmp/planted$i.cu", $good);
-        edit("$tmp/planted$i.cu", @{ $planted[$i] }[1, 2]);
-    }
+    plant('lessons/v0_half', "$tmp/planted$_", @{ $planted[$_] }[1, 2])
+        for 0 .. $#planted;
     @results = run_jobs(map { [$nvcc, @nvcc_strict, '-arch=sm_90', '-c', '-o',
-        "$tmp/planted$_.o", "$tmp/planted$_.cu"] } 0 .. $#planted);
+        "$tmp/planted$_.o", "$tmp/planted$_/v0_half.cu"] } 0 .. $#planted);
     isnt($results[$_][0], 0, "the flags refuse $planted[$_][0]")
         for 0 .. $#planted;
 

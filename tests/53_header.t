@@ -115,9 +115,7 @@ my @faults = (
 SKIP: {
     skip_or_fail('there is no gcc here') if !@gcc;
     for my $i (0 .. $#faults) {
-        my ($what, $from, $to) = @{ $faults[$i] };
-        spew("$tmp/fault$i/half_atomics.h", $text);
-        edit("$tmp/fault$i/half_atomics.h", $from, $to);
+        plant('include', "$tmp/fault$i", @{ $faults[$i] }[1, 2]);
     }
     my @built = run_jobs(map { build('gcc', "$tmp/fault$_/check",
         "$tmp/fault$_", $faults[$_][3], @gcc) } 0 .. $#faults);

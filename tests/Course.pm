@@ -16,7 +16,7 @@ use Test::More;
 
 our @EXPORT = qw($root $ci $tmp @columns slurp spew run run_jobs which
     path_without find_nvcc find_disassembler has_gpu skip_or_fail copy_tree
-    edit one_line files_of round_to_half bits_of value_of sums $product
+    edit plant build_planted one_line files_of round_to_half bits_of value_of sums $product
     read_report @archs @nvcc_strict compile_kept kept_ptx disassemble
     kernel_text atomics $make build_lessons build_programs run_ok
     cases_of);
@@ -178,9 +178,9 @@ sub skip_or_fail {
 my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common
     docs exercises include solutions results tests tools);
 
-# A copy without what was built, in a new directory called $name.
+# A copy without what was built, or of @only, in a new directory called $name.
 sub copy_tree {
-    my ($name) = @_;
+    my ($name, @only) = @_;
     my $to = tempdir(DIR => $tmp) . "/$name";
     make_path($to);
     find({
@@ -190,9 +190,11 @@ sub copy_tree {
             return make_path($target) if -d && !-l;
             return if !-f;
             copy($_, $target) or die "$_: $!";
-            chmod +(stat)[2] & 0777, $target;
+            my ($mode, $time) = (stat)[2, 9];
+            chmod $mode & 0777, $target;
+            utime $time, $time, $target;
         },
-    }, grep { -e } map { "$root/$_" } @parts);
+    }, grep { -e } map { "$root/$_" } @only ? @only : @parts);
     return $to;
 }
 
@@ -205,6 +207,24 @@ sub edit {
         if $count != 1;
     $text =~ s/\Q$from\E/$to/;
     spew($path, $text);
+}
+
+# Copies the sources in the directory $from of the course to $to. Each FROM that
+# follows must stand in all of them together at one place, and becomes its TO;
+# an empty one changes nothing.
+sub plant {
+    my ($from, $to, @edits) = @_;
+    opendir my $list, "$root/$from" or die "$from: $!";
+    my %text = map { $_ => slurp("$root/$from/$_") }
+        grep { /\.(?:cu|c|h)\z/ } readdir $list;
+    while (my ($old, $new) = splice @edits, 0, 2) {
+        next if $old eq '';
+        my @places = map { ($_) x (() = $text{$_} =~ /\Q$old\E/g) } keys %text;
+        die "$from: \"$old\" stands there @{[scalar @places]} times, not once\n"
+            if @places != 1;
+        $text{ $places[0] } =~ s/\Q$old\E/$new/;
+    }
+    spew("$to/$_", $text{$_}) for keys %text;
 }
 
 # All files below the directories or with the names given, as paths from the
@@ -238,6 +258,26 @@ sub build_lessons {
         or BAIL_OUT($out);
     note("backend: $backend");
     return ($tree, $backend);
+}
+
+# Lessons with faults. Each is [WHAT, LESSON, FROM => TO, ...]: a copy of the
+# lesson's directory, as by plant(), built without optimisation. Returns their
+# programs in order; these are called lesson1, lesson2 and so on.
+sub build_planted {
+    my @faults = @_;
+    my $tree = copy_tree('planted', qw(Makefile common include));
+    my @names = map { sprintf 'v%03d_planted', $_ } 1 .. @faults;
+    for my $i (0 .. $#faults) {
+        my ($what, $lesson, @edits) = @{ $faults[$i] };
+        my $to = "$tree/lessons/$names[$i]";
+        eval { plant("lessons/$lesson", $to, @edits); 1 } or die "$what: $@";
+        rename "$to/$lesson.cu", "$to/$names[$i].cu" or die "$to: $!";
+    }
+    my ($status, $out, $err) = run({ dir => $tree }, $make, '-k', '-j2',
+        'CFLAGS=-O0', 'BUILD=build', map { "build/$_" } @names);
+    is($status, 0, 'the lessons with faults build') or diag($err);
+    symlink "build/$names[$_ - 1]", "$tree/lesson$_" for 1 .. @faults;
+    return map { "$tree/lesson$_" } 1 .. @faults;
 }
 
 # Builds programs of tests/cpu into a directory, without a warning.
