@@ -63,6 +63,8 @@ CPU_FLAGS := -std=gnu11 -Wall -Wextra -pthread -ffp-contract=off \
     -fsanitize-undefined-trap-on-error -Werror=implicit-function-declaration \
     -Werror=incompatible-pointer-types -Werror=int-conversion \
     -Icommon/cpu -Icommon -Iinclude
+# F16C where this machine has it; on another kind a program runs only by chance.
+CPU_FLAGS += $(if $(findstring __F16C__,$(shell $(CC) -march=native -dM -E -x c /dev/null 2>/dev/null)),-mf16c)
 
 ifeq ($(BACKEND),cuda)
   ARCH := $(or $(ARCH),$(if $(GPU),native,all-major))

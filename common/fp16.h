@@ -190,10 +190,17 @@ static inline uint16_t fp16_from_float(float x)
 
 /* ---- arithmetic ---- */
 
-/* a + b. The double sum is exact: a multiple of 2^-24 below 2^17. */
+/* a + b. The double sum is exact: a multiple of 2^-24 below 2^17. The float sum
+ * need not be, but rounding it once more to half gives the same, as a float has
+ * at least 2 * 11 + 2 bits (Figueroa, "When is double rounding innocuous?",
+ * 1995); and no such sum is a subnormal float. */
 static inline uint16_t fp16_add(uint16_t a, uint16_t b)
 {
+#if defined FP16_USE_F16C
+    return fp16_from_float(fp16_to_float(a) + fp16_to_float(b));
+#else
     return fp16_from_double(fp16_to_double(a) + fp16_to_double(b));
+#endif
 }
 
 /* a * b. The double product is exact: 11 bits times 11 bits. */

@@ -33,9 +33,9 @@
 # argument as one of scale. Line numbers stay: one #line comes first, and a
 # launch over several lines is followed by as many newlines. What is not
 # understood ends with FILE:LINE: error: ..., status 1 and no output. Limits: a
-# backslash at a line's end must not split a name, and no macro may hide a
-# kernel, a launch or a __device__ variable, nor a header hold one. Of __shared__ variables only those are looked at that C
-# takes and CUDA does not.
+# backslash at a line's end must not split a name, and what is rewritten must
+# stand in this file, not in a header or a macro. Of __shared__ variables only
+# those are looked at that C takes and CUDA does not.
 #
 # The file is cut into tokens: text[i] is token i, line[i] its line, blank[i]
 # marks space, newlines and comments, on[i] is the preprocessor line it is part
@@ -298,7 +298,7 @@ function note_variables(c,    d, t, name, in_value, notes) {
         if (index("[{", t) || (t == "(" && (in_value || tok(c - 1) ~ \
             /^(__attribute__|__align__|_Alignas|__typeof__)$/)))
             c = closing(c)
-        else if (t == "(") return c
+        else if (t == "(" || t == "extern") return c
         else if (t == "=") in_value = 1
         else if (t == "," || t == ";") {
             notes = notes " CPU_DEVICE_VARIABLE(" c ", " name ");"
