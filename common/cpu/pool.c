@@ -2,10 +2,12 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "block.h"
 #include "errors.h"
 #include "faults.h"
+#include "fiber.h"
 #include "interleave.h"
 #include "properties.h"
 #include "shared.h"
@@ -23,6 +25,10 @@ static pthread_cond_t cpu_finish = PTHREAD_COND_INITIALIZER;
 static unsigned long cpu_job_number; /* counts launches; guarded by cpu_lock */
 static int cpu_helpers;              /* pool threads besides the host's */
 static int cpu_busy;                 /* helpers still at work on the job */
+#ifdef CPU_TSAN
+static int cpu_begun; /* threads that are at work, or were */
+#endif
+static _Thread_local int cpu_number; /* the host's: 0 */
 
 /* Row by row, then plane by plane; cpu_next_thread() does the step in x. */
 int cpu_next_row(void)
@@ -64,6 +70,26 @@ static void run_block(unsigned long long number)
         cpu_finish_waiting();
 }
 
+#ifdef CPU_TSAN
+/* Under ThreadSanitizer pool thread k takes blocks k, k + N, k + 2 N …, and
+ * none begins before all are here: whoever began later would have seen, through
+ * cpu_lock, that another one was done, and with that no race between the two.
+ */
+static void run_blocks(void)
+{
+    int threads = cpu_helpers + 1;
+    unsigned long long i = (unsigned)cpu_number;
+
+    __atomic_fetch_add(&cpu_begun, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&cpu_begun, __ATOMIC_RELAXED) < threads)
+        sched_yield();
+    for (; i < cpu_job.blocks; i += (unsigned)threads) {
+        if (__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED))
+            break;
+        run_block(i);
+    }
+}
+#else
 /* Takes chunks of blocks until there are none. */
 static void run_blocks(void)
 {
@@ -77,6 +103,7 @@ static void run_blocks(void)
             run_block(i);
     }
 }
+#endif
 
 /* The calling thread's part of the job, which run() does. */
 static void work(void (*run)(void))
@@ -88,11 +115,11 @@ static void work(void (*run)(void))
     cpu_run_guarded(run);
 }
 
-static void *help(void *unused)
+static void *help(void *number)
 {
     unsigned long seen = 0;
 
-    (void)unused;
+    cpu_number = (int)(intptr_t)number;
     for (;;) {
         pthread_mutex_lock(&cpu_lock);
         while (cpu_job_number == seen)
@@ -116,7 +143,7 @@ static void start_pool(void)
 
     for (i = 0; i < wanted; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, help, NULL) != 0)
+        if (pthread_create(&thread, NULL, help, (void *)(intptr_t)(i + 1)) != 0)
             break;
         pthread_detach(thread);
         cpu_helpers++;
@@ -141,6 +168,9 @@ static void launch_on_pool(void)
     cpu_chunk = cpu_job.blocks / ((unsigned)cpu_helpers + 1) / 16 + 1;
     cpu_next = 0;
     cpu_busy = cpu_helpers;
+#ifdef CPU_TSAN
+    cpu_begun = 0;
+#endif
     cpu_job_number++;
     pthread_cond_broadcast(&cpu_start);
     pthread_mutex_unlock(&cpu_lock);
