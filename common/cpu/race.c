@@ -1,23 +1,25 @@
 /* What ThreadSanitizer finds in a kernel, in one sentence.
  *
  * Blocks race where one of them writes without an atomic what another one uses
- * in the same launch. That ends the program, with status 1. A plain read of
- * what others change by atomics is left alone: a compare-and-swap loop begins
- * with one. Threads of one block run on one pool thread and cannot race here,
- * nor can they in shared memory. */
-#include "fiber.h"
+ * in the same launch. That stops the launch and ends the program, with
+ * status 1. A plain read of what others change by atomics is left alone: a
+ * compare-and-swap loop begins with one. Threads of one block run on one pool
+ * thread and cannot race here, nor can they in shared memory. */
+#include "race.h"
 
 #ifdef CPU_TSAN
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "device_memory.h"
 #include "pool.h"
 
-enum { FRAMES = 16, PLACE_BYTES = 256, RACE_STATUS = 1 };
+enum { FRAMES = 16, PLACE_BYTES = 256, RACE_STATUS = 1, NOBODY = 2 };
 
 /* ThreadSanitizer's own, of gcc and clang; it has no header for them. */
 void __tsan_on_report(void *report);
+const char *__tsan_default_options(void);
 int __tsan_get_report_data(void *report, const char **description, int *count,
                            int *stacks, int *accesses, int *locations,
                            int *mutexes, int *threads, int *unique_threads,
@@ -33,13 +35,45 @@ struct access {
     int size, write, atomic;
 };
 
-static int get_access(void *report, unsigned long index, struct access *a)
-{
-    int thread;
+/* The first race; said when its launch is over. */
+static struct access accesses[2]; /* the thread's that found it; the other's */
+static uint3 block;               /* of the former */
+static int guilty = NOBODY;       /* which of the two is the plain write */
 
-    memset(a, 0, sizeof *a);
-    return __tsan_get_report_mop(report, index, &thread, &a->address, &a->size,
-                                 &a->write, &a->atomic, a->trace, FRAMES);
+/* ThreadSanitizer holds a lock, and this must do nothing that it looks at. */
+#if defined(__has_attribute) &&                                                \
+    __has_attribute(disable_sanitizer_instrumentation)
+#define UNSEEN __attribute__((disable_sanitizer_instrumentation))
+#else
+#define UNSEEN __attribute__((no_sanitize("thread")))
+#endif
+
+/* ThreadSanitizer calls it at each report. */
+UNSEEN void __tsan_on_report(void *report)
+{
+    const char *what;
+    void *no_trace[1];
+    int n[7], i, k, thread;
+
+    if (guilty != NOBODY ||
+        !__tsan_get_report_data(report, &what, &n[0], &n[1], &n[2], &n[3],
+                                &n[4], &n[5], &n[6], no_trace, 0) ||
+        what[0] != 'd' || n[2] < 2) /* "data-race" */
+        return;
+    for (i = 0; i < 2; i++) {
+        for (k = 0; k < FRAMES; k++)
+            *(void *volatile *)&accesses[i].trace[k] = NULL; /* no memset() */
+        __tsan_get_report_mop(report, (unsigned long)i, &thread,
+                              &accesses[i].address, &accesses[i].size,
+                              &accesses[i].write, &accesses[i].atomic,
+                              accesses[i].trace, FRAMES);
+    }
+    for (i = 0; i < 2 && guilty == NOBODY; i++)
+        if (accesses[i].write && !accesses[i].atomic)
+            guilty = i;
+    block = cpu_self.block;
+    if (guilty != NOBODY)
+        *(volatile int *)&cpu_stopping = 1;
 }
 
 /* FILE:LINE of the code that returns to `pc`, without the directory in which
@@ -95,47 +129,34 @@ static void describe_memory(const void *p, char *text, size_t size)
         snprintf(text + n, size - (size_t)n, "of an allocation");
 }
 
-static void say(const struct access *write_access, int is_own)
+void cpu_say_race(void)
 {
-    const struct cpu_thread *self = &cpu_self;
-    char place[PLACE_BYTES], memory[PLACE_BYTES], block[64], text[1024];
-    ssize_t written;
+    char place[PLACE_BYTES], memory[PLACE_BYTES], finder[64];
 
-    find_place(write_access, place);
-    describe_memory(write_access->address, memory, sizeof memory);
-    snprintf(block, sizeof block, "block (%u,%u,%u)", self->block.x,
-             self->block.y, self->block.z);
-    snprintf(text, sizeof text,
-             "race      %s: %s of %s writes without an atomic what %s uses in "
-             "the same launch (%s): add with atomicAdd(), or change it by "
-             "atomicExch() or a loop around atomicCAS()\n",
-             place, is_own ? block : "a block", cpu_job.kernel,
-             is_own ? "another block" : block, memory);
-    written = write(STDERR_FILENO, text, strlen(text));
-    (void)written;
+    if (guilty == NOBODY)
+        return;
+    find_place(&accesses[guilty], place);
+    describe_memory(accesses[guilty].address, memory, sizeof memory);
+    snprintf(finder, sizeof finder, "block (%u,%u,%u)", block.x, block.y,
+             block.z);
+    fflush(stdout);
+    fprintf(stderr,
+            "race      %s: %s of %s writes without an atomic what %s uses in "
+            "the same launch (%s): add with atomicAdd(), or change it by "
+            "atomicExch() or a loop around atomicCAS()\n",
+            place, guilty == 0 ? finder : "a block", cpu_job.kernel,
+            guilty == 0 ? "another block" : finder, memory);
+    exit(RACE_STATUS);
 }
 
-/* Called for each report, by the thread that has just come to know of a race:
- * the first access is its own. */
-void __tsan_on_report(void *report)
+/* The environment variable TSAN_OPTIONS comes after these. All that a thread
+ * has done is remembered; a place that was reported once is reported again, as
+ * the first report may have been a read. The emulation leaves its handler of
+ * SIGSEGV for good. The status of a program is its own. */
+const char *__tsan_default_options(void)
 {
-    struct access own, other;
-    const char *what;
-    void *no_trace[1];
-    int n[7];
-
-    if (!__tsan_get_report_data(report, &what, &n[0], &n[1], &n[2], &n[3],
-                                &n[4], &n[5], &n[6], no_trace, 0) ||
-        strcmp(what, "data-race") != 0 || !get_access(report, 0, &own) ||
-        !get_access(report, 1, &other))
-        return;
-    if (own.write && !own.atomic)
-        say(&own, 1);
-    else if (other.write && !other.atomic)
-        say(&other, 0);
-    else
-        return;
-    _exit(RACE_STATUS);
+    return "history_size=7:suppress_equal_addresses=0:report_signal_unsafe=0:"
+           "atexit_sleep_ms=0:exitcode=0";
 }
 #else
 typedef int cpu_no_races; /* C wants something in every file */
