@@ -86,7 +86,7 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 .PHONY: help all test bench bench-cpu peers experiments corrections plots \
     listings quote docs serve clean backend known-arch build common exercises include \
     lessons results solutions tests tools $(LESSONS) $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) \
-    $(NUMBERS:%=profile%) progress $(TASKS:%=exercise%) $(TASKS:%=watch%) \
+    $(NUMBERS:%=profile%) $(NUMBERS:%=race%) runtime progress $(TASKS:%=exercise%) $(TASKS:%=watch%) \
     $(TASKS:%=hint%) $(TASKS:%=diff%) $(TASKS:%=solution%) $(TASKS:%=reset%)
 
 help:
@@ -141,6 +141,12 @@ $(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
 	@$(COMPILE) -c -o $@ $<
 endif
 
+# Built so, a program has ThreadSanitizer look on: see common/cpu/race.c.
+RACE_FLAGS := -O0 -g -fsanitize=thread
+RACE_MAKE = MAKEFLAGS= $(MAKE) -s -j2 BACKEND=cpu CC='$(CC)' \
+    CFLAGS='$(RACE_FLAGS)' BUILD='$(BUILD)/race'
+runtime: $(RUNTIME)
+
 # --- looking inside -----------------------------------------------------------
 
 INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
@@ -160,7 +166,11 @@ on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 $(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
 	@sh tools/profile.sh ./lesson$* $(call source_of,$(call name_of,$*))
 
-ptx% sass% profile%:
+## raceK        look for data races in lesson K, on the CPU
+$(NUMBERS:%=race%): race%:
+	@RACE_MAKE="$(RACE_MAKE)" sh tools/race.sh $* $(BUILD)/race/$(call name_of,$*)
+
+ptx% sass% profile% race%:
 	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
 
 # --- the exercises ------------------------------------------------------------
@@ -179,9 +189,11 @@ ifeq ($(BACKEND),cuda)
 else
   BUILD_CU = awk -f common/cpu/launch.awk "$$source" > "$$program.c" && \
       $(COMPILE) -o "$$program" "$$program.c" $(RUNTIME) -lm
+  BUILD_RACE = $(RACE_MAKE) runtime && $(CC) $(CPU_FLAGS) $(RACE_FLAGS) \
+      -o "$$program.race" "$$program.c" $(RUNTIME:$(BUILD)/%=$(BUILD)/race/%) -lm
 endif
 BUILD_C = $(CC) $(CPU_FLAGS) $(CFLAGS) -o "$$program" "$$source" -lm
-export BUILD BUILD_CU BUILD_C TASKS
+export BUILD BUILD_CU BUILD_C BUILD_RACE TASKS
 
 $(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend known-arch
 progress $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):
@@ -191,7 +203,7 @@ exercise% watch% hint% diff% solution% reset%:
 	@echo "make $@: there is no exercise $*; the exercises are \
 	$(firstword $(TASKS)) to $(lastword $(TASKS))" >&2; exit 2
 
-lesson ptx sass profile exercise watch hint diff solution reset:
+lesson ptx sass profile race exercise watch hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
 # --- figures, pages, tests ----------------------------------------------------
