@@ -273,10 +273,12 @@ serve: docs
 	@echo "http://localhost:$(PORT)/ (Ctrl-C ends it)"
 	@python3 -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
 
-# Two at a time, but on a GPU one after the other, as some look at times.
+# Two at a time, but on a GPU one after the other, as some look at times. First
+# those that say that they take long.
 ## test         run all tests (BACKEND=cuda: on the GPU)
 test:
-	@prove $(if $(filter cpu,$(BACKEND)),-j2) $(PROVEFLAGS) tests/*.t
+	@prove $(if $(filter cpu,$(BACKEND)),-j2) $(PROVEFLAGS) \
+	    $$(grep -l '^# Takes long' tests/*.t) $$(grep -L '^# Takes long' tests/*.t)
 
 ## clean        remove what was built; your exercises and their state stay
 clean:

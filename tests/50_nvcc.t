@@ -2,6 +2,7 @@
 # What nvcc makes of the lessons: every architecture without a warning, the
 # command in each opening comment, and the atomic instructions in PTX and SASS
 # that the lessons claim. And names that no lesson may use.
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use File::Glob qw(:bsd_glob);

@@ -2,14 +2,13 @@
 # include/half_atomics.h: its check (tests/header/half_atomics.cu) in the CPU
 # emulation and on a GPU, faults planted in the header, what nvcc makes of it on
 # each architecture, and that it keeps to what CUDA 11.8 has.
+# Takes long: make test starts it early.
 use strict;
 use warnings;
-use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
 use Course;
 use Cwd qw(abs_path);
-use File::Basename qw(basename);
 use Test::More;
 
 my $header = "$root/include/half_atomics.h";
@@ -35,28 +34,12 @@ cmp_ok(scalar keys %used, '>=', 6, 'and functions were found');
 
 # --- in the CPU emulation ---
 
-my @flags = (qw(-std=gnu11 -O1 -Wall -Wextra -Wconversion -Werror -pthread
-    -ffp-contract=off -fno-strict-aliasing -fsanitize=alignment
-    -fsanitize-undefined-trap-on-error), "-I$root/common/cpu",
-    "-I$root/common");
-
-# Objects of the emulation, made once for each compiler.
-sub runtime {
-    my ($cc) = @_;
-    my @files = bsd_glob("$root/common/cpu/*.c");
-    my @objects = map { "$tmp/$cc-" . basename($_) . '.o' } @files;
-    my @results = run_jobs(map { [$cc, @flags, '-c', '-o', $objects[$_],
-        $files[$_]] } 0 .. $#files);
-    is(join('', map { "$_->[0]$_->[2]" } @results), '0' x @files,
-        "$cc: the emulation compiles");
-    return @objects;
-}
-
 # The command that builds the check with the header in $include.
 sub build {
-    my ($cc, $program, $include, $define, @objects) = @_;
-    return [$cc, @flags, "-I$include",
-        $define ? "-D$define" : (), '-o', $program, "$tmp/check.c", @objects,
+    my ($cc, $level, $program, $include, @define) = @_;
+    return [$cc, (map { $_ eq '-Iinclude' ? "-I$include" : $_ }
+            cpu_flags("CC=$cc")), '-Wconversion', '-Werror', $level, @define,
+        '-o', $program, "$tmp/check.c", cpu_runtime('BACKEND=cpu', "CC=$cc"),
         '-lm'];
 }
 
@@ -74,16 +57,12 @@ sub is_right {
     like($out, qr/^result    ok$/m, "$name: the result");
 }
 
-my $fallback = 'HALF_ATOMICS_ARCH=500';
-my @gcc;
+my $fallback = '-DHALF_ATOMICS_ARCH=500';
 for my $cc (qw(gcc clang)) {
   SKIP: {
         skip_or_fail("there is no $cc here") if !which($cc);
-        my @objects = runtime($cc);
-        @gcc = @objects if $cc eq 'gcc';
-        my @results = run_jobs(build($cc, "$tmp/$cc", "$root/include", '',
-            @objects), build($cc, "$tmp/$cc-500", "$root/include", $fallback,
-            @objects));
+        my @results = run_jobs(build($cc, '-O1', "$tmp/$cc", 'include'),
+            build($cc, '-O1', "$tmp/$cc-500", 'include', $fallback));
         is("$_->[0]$_->[2]", '0', "$cc: the check compiles, no warning")
             for @results;
         is_right("$cc", 11, "$tmp/$cc");
@@ -113,12 +92,10 @@ my @faults = (
         '(sum & keep) | (sum & ~keep)', $fallback],
 );
 SKIP: {
-    skip_or_fail('there is no gcc here') if !@gcc;
-    for my $i (0 .. $#faults) {
-        plant('include', "$tmp/fault$i", @{ $faults[$i] }[1, 2]);
-    }
-    my @built = run_jobs(map { build('gcc', "$tmp/fault$_/check",
-        "$tmp/fault$_", $faults[$_][3], @gcc) } 0 .. $#faults);
+    skip_or_fail('there is no gcc here') if !which('gcc');
+    plant('include', "$tmp/fault$_", @{ $faults[$_] }[1, 2]) for 0 .. $#faults;
+    my @built = run_jobs(map { build('gcc', '-O0', "$tmp/fault$_/check",
+        "$tmp/fault$_", $faults[$_][3] // ()) } 0 .. $#faults);
     my @results = run_jobs(map { ["$tmp/fault$_/check"] } 0 .. $#faults);
     for my $i (0 .. $#faults) {
         my $what = $faults[$i][0];
@@ -132,8 +109,7 @@ SKIP: {
 
 # --- nvcc ---
 
-# A kernel for each function. Programs with a `half` of their own define
-# CUDA_NO_HALF.
+# A kernel for each function.
 my $use = <<'END';
 #include "half_atomics.h"
 static __global__ void use_one(__half *a, size_t n, size_t i, __half v)
@@ -186,24 +162,23 @@ sub native {
 }
 
 my $nvcc = find_nvcc();
-my @more = (
-    '-D__CUDA_NO_BFLOAT16_OPERATORS__', '-D__CUDA_NO_BFLOAT16_CONVERSIONS__');
 SKIP: {
     skip_or_fail('there is no nvcc here') if !$nvcc;
 
-    spew("$tmp/use.cu", $use);
-    my @strict = (@nvcc_strict, @more, '-Iinclude');
-    my @results = run_jobs(
-        [$nvcc, @strict, '-arch=sm_90', '-o', "$tmp/check90", $source],
-        map { [$nvcc, @strict, '-DCUDA_NO_HALF', "-arch=sm_$_", '-cubin', '-o',
-            "$tmp/use$_.cubin", "$tmp/use.cu"] } @archs);
+    # Programs with a `half` of their own define CUDA_NO_HALF.
+    spew("$tmp/use/use.cu", join '', (map { "#define $_\n" } qw(CUDA_NO_HALF
+        __CUDA_NO_BFLOAT16_OPERATORS__ __CUDA_NO_BFLOAT16_CONVERSIONS__)), $use);
+    my @results = (compile_kept($nvcc, "$tmp/use/use.cu"), [run($nvcc,
+        @nvcc_strict, '-D__CUDA_NO_BFLOAT16_OPERATORS__',
+        '-D__CUDA_NO_BFLOAT16_CONVERSIONS__', '-arch=sm_90', '-o',
+        "$tmp/check90", $source)]);
     is(join('', map { "$_->[0]$_->[1]$_->[2]" } @results), '0' x @results,
         "compiles for sm_@archs without a warning");
 
     my $nvdisasm = find_disassembler('nvdisasm');
     skip_or_fail('there is no nvdisasm here') if !$nvdisasm;
     for my $arch (@archs) {
-        my ($status, $out, $err) = run($nvdisasm, '-c', "$tmp/use$arch.cubin");
+        my ($status, $out, $err) = disassemble('use', $arch);
         is($status, 0, "sm_$arch: can be disassembled") or diag($err);
         my $red   = 'RED.E.ADD.F16x2';
         my $eight = $arch >= 90 ? "$red RED.E.ADD.F16x8" : $red;
@@ -229,9 +204,8 @@ SKIP: {
         /^```c\n(\#include "half_atomics\.h"\n.*?)^```$/ms;
     spew("$tmp/example.cu", $example // '');
     like($example, qr/half_atomic_add8/, 'the page has an example');
-    my ($status, $out, $err) = run($nvcc, @nvcc_strict, '-Iinclude',
-        '-arch=sm_90', '-cubin', '-o', "$tmp/example.cubin",
-        "$tmp/example.cu");
+    my ($status, $out, $err) = run($nvcc, @nvcc_strict, '-arch=sm_90',
+        '-cubin', '-o', "$tmp/example.cubin", "$tmp/example.cu");
     is("$status$out$err", '0', 'and it compiles without a warning');
 }
 

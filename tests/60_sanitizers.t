@@ -2,6 +2,7 @@
 # The lessons and the emulation's tests under the sanitizers of gcc and clang:
 # all must be clean, and each sanitizer must report what is wrong on purpose.
 # Run: prove tests/60_sanitizers.t
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use File::Glob qw(:bsd_glob);
@@ -15,29 +16,9 @@ my @lessons = map { basename($_) } sort glob "$root/lessons/v*_*";
 delete @ENV{qw(BACKEND CC CFLAGS ASAN_OPTIONS UBSAN_OPTIONS)};
 $ENV{CPU_TEST_N}  = 20000;
 $ENV{CPU_THREADS} = 3;
-# ThreadSanitizer waits a second at the end of each program unless told.
-$ENV{TSAN_OPTIONS} = 'atexit_sleep_ms=0';
-
-# The Makefile makes undefined behaviour a trap. A null pointer in a kernel is
-# left to the emulation, which reports it as error 700.
-my %flags = (
-    'address,undefined' =>
-        '-O1 -g -fsanitize=address,undefined -fno-sanitize=null',
-    thread => '-O1 -g -fsanitize=thread',
-);
-
-# Compiles TEXT; returns whether that went well.
-sub compile {
-    my ($cc, $sanitizer, $name, $text) = @_;
-    spew("$tmp/$name.c", $text);
-    my ($status) = run($cc, split(' ', $flags{$sanitizer}), '-pthread', '-o',
-        "$tmp/$name", "$tmp/$name.c");
-    return $status == 0;
-}
 
 # ---- What each sanitizer must find ----
 
-my $nothing = "int main(void) { return 0; }\n";
 my %wrong = (    # a name => what it says, the program
     'a heap overflow' => ['heap-buffer-overflow', <<'END_C'],
 #include <stdlib.h>
@@ -60,10 +41,11 @@ END_C
 );
 
 sub finds_planted {
-    my ($cc) = @_;
+    my ($cc, $flags) = @_;
     for my $what (sort keys %wrong) {
         my ($message, $text) = @{ $wrong{$what} };
-        compile($cc, 'address,undefined', 'wrong', $text);
+        spew("$tmp/wrong.c", $text);
+        run($cc, split(' ', $flags), '-o', "$tmp/wrong", "$tmp/wrong.c");
         my ($status, $out, $err) = run("$tmp/wrong");
         like($err, qr/$message/, "$cc, address,undefined: finds $what");
     }
@@ -89,14 +71,6 @@ sub plain_count {
 }
 
 # ---- The lessons and the emulation ----
-
-sub build {
-    my ($cc, $sanitizer, $build) = @_;
-    my ($status, $out, $err) = run('make', '-s', '-j2', '-C', $root,
-        'BACKEND=cpu', "CC=$cc", "CFLAGS=$flags{$sanitizer}", "BUILD=$build",
-        map { "$build/$_" } @lessons);
-    is("$status$err", '0', "$cc, $sanitizer: the lessons compile");
-}
 
 # The model of contention runs a lesson on one thread, where nothing can race,
 # and takes a minute under ThreadSanitizer.
@@ -125,30 +99,23 @@ sub clean_lessons {
 }
 
 sub clean_emulation {
-    my ($cc, $sanitizer) = @_;
-    my ($status, $out, $err) = run(
-        { env => { CC => $cc, CFLAGS => $flags{$sanitizer} } },
+    my ($cc, $sanitizer, $flags) = @_;
+    my ($status, $out, $err) = run({ env => { CC => $cc, CFLAGS => $flags } },
         $^X, "$root/tests/30_cpu.t");
     ok($status == 0 && $out =~ /^1\.\.\d\d\d$/m,
         "$cc, $sanitizer: tests/30_cpu.t passes")
         or diag("status $status\n$err", $out =~ /^((?!ok).*\n)/mg);
 }
 
-for my $cc (qw(gcc clang)) {
-    for my $sanitizer (sort keys %flags) {
-        my $build = "$tmp/$cc-$sanitizer";
-      SKIP: {
-            if (!which($cc) || !compile($cc, $sanitizer, 'nothing', $nothing)
-                || (run("$tmp/nothing"))[0] != 0) {
-                skip_or_fail("$cc -fsanitize=$sanitizer does not work here");
-            }
-            finds_planted($cc) if $sanitizer ne 'thread';
-            build($cc, $sanitizer, $build);
-            clean_lessons($cc, $sanitizer, $build);
-            plain_count($cc, $sanitizer, $build);
-            clean_emulation($cc, $sanitizer);
-        }
-    }
-}
+with_sanitizers(sub {
+    my (undef, $cc, $sanitizer, $flags) = @_;
+    my $build = "$tmp/$cc-$sanitizer";
+    finds_planted($cc, $flags) if $sanitizer ne 'thread';
+    build_programs(\@lessons, "$cc, $sanitizer: the lessons", 'cpu', $build,
+        "CC=$cc", "CFLAGS=$flags");
+    clean_lessons($cc, $sanitizer, $build);
+    plain_count($cc, $sanitizer, $build);
+    clean_emulation($cc, $sanitizer, $flags);
+});
 
 done_testing();

@@ -1,6 +1,7 @@
 #!/usr/bin/env perl
 # The site in Chromium: tests/browser.py has the checks. Here the site is
 # built from a copy of the course, and the explorers' tables from C.
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use FindBin;

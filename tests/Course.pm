@@ -4,27 +4,42 @@ package Course;
 use strict;
 use warnings;
 use Cwd qw(abs_path);
+use Digest::MD5 qw(md5_hex);
 use Exporter qw(import);
+use Fcntl qw(:flock);
 use File::Basename qw(basename dirname);
 use File::Copy qw(copy);
 use File::Find qw(find);
 use File::Glob qw(bsd_glob);
-use File::Path qw(make_path);
+use File::Path qw(make_path remove_tree);
 use File::Spec;
 use File::Temp qw(tempdir);
+use List::Util qw(max min);
 use Test::More;
 
-our @EXPORT = qw($root $ci $tmp @columns slurp spew run run_jobs which
-    path_without find_nvcc find_disassembler has_gpu skip_or_fail copy_tree
-    edit plant build_planted one_line files_of round_to_half bits_of value_of sums $product
-    read_report @archs @nvcc_strict compile_kept kept_ptx disassemble
-    kernel_text atomics $make build_lessons build_programs run_ok
-    cases_of);
+our @EXPORT = qw($root $ci $full $tmp @columns slurp spew run run_jobs which
+    path_without find_nvcc find_disassembler has_gpu skip_or_fail
+    skip_unless_full copy_tree edit plant one_line files_of cpu_flags
+    cpu_runtime build_lessons build_planted build_programs run_ok cases_of
+    @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
+    $product read_report @archs @nvcc_strict compile_kept kept_ptx
+    kept_object kept_file disassemble kernel_text atomics $make $jobs);
 
+# CI=true: what is missing fails. FULL=1: also what make test leaves out to be
+# done in five minutes; skip_unless_full() says so. CI=true means both.
 our $root = dirname(dirname(abs_path(__FILE__)));
 our $ci   = ($ENV{CI} // '') eq 'true';
+our $full = $ENV{FULL} // $ci;
 our $tmp  = tempdir(CLEANUP => 1);
 our $make = $ENV{MAKE} || 'make';
+
+# How much is done at once. make test runs two tests at a time, but with
+# BACKEND=cuda one.
+our $jobs = 2;
+if (($ENV{BACKEND} // '') eq 'cuda') {
+    my ($processors) = `getconf _NPROCESSORS_ONLN 2>/dev/null` =~ /^(\d+)/;
+    $jobs = max(2, min(8, $processors // 2));
+}
 
 # The columns of results/*.csv and of --csv.
 our @columns = qw(gpu arch toolkit lesson variant n min_ms median_ms
@@ -57,7 +72,9 @@ sub spew {
 my $started = 0;
 
 # A command without a shell, in directory $option->{dir}, with $option->{env}
-# (undef unsets). It gets at most $option->{seconds}, or five minutes.
+# (undef unsets). What hangs is ended: after $option->{seconds}, or an hour, by
+# the clock, which on a busy machine says little; or after $option->{cpu}
+# seconds of its own work.
 sub start {
     my ($option, @command) = @_;
     my $name = "$tmp/run" . ++$started;
@@ -70,7 +87,9 @@ sub start {
         open STDIN,  '<', File::Spec->devnull or die;
         open STDOUT, '>', "$name.out" or die;
         open STDERR, '>', "$name.err" or die;
-        alarm($option->{seconds} // 300);
+        alarm($option->{seconds} // 3600);
+        unshift @command, 'sh', '-c', "ulimit -t $option->{cpu}; exec \"\$@\"",
+            'sh' if $option->{cpu};
         exec { $command[0] } @command or exit 127;
     }
     return { pid => $pid, name => $name };
@@ -94,13 +113,13 @@ sub run {
     return result($job, $?);
 }
 
-# Runs [COMMAND...] after [COMMAND...], two at a time; their results in order.
+# Runs [COMMAND...] after [COMMAND...], $jobs at a time; their results in order.
 sub run_jobs {
     my @todo = @_;
     my (@results, %running);
     my $next = 0;
     while ($next < @todo || %running) {
-        if ($next < @todo && keys %running < 2) {
+        if ($next < @todo && keys %running < $jobs) {
             my @command = @{ $todo[$next] };
             my $option  = ref $command[0] ? shift @command : {};
             my $job     = start($option, @command);
@@ -173,6 +192,11 @@ sub skip_or_fail {
     skip $reason, $tests;
 }
 
+sub skip_unless_full {
+    my ($what, $tests) = @_;
+    skip "$what: FULL=1 make test", $tests // 1 if !$full;
+}
+
 # --- copies of the tree ---
 
 my @parts = qw(Makefile README.md LICENSE setup .clang-format lessons common
@@ -241,6 +265,85 @@ sub files_of {
     return sort @found;
 }
 
+# --- what several tests need is made once ---
+
+# Returns a directory below build/ that $fill->(directory) has filled, for this
+# test and for others at the same time and later, as long as $key is the same.
+# Returns undef where $fill says that nothing is worth keeping.
+sub shared {
+    my ($name, $key, $fill) = @_;
+    my $home = "build/shared";
+    my $dir  = "$home/$name-" . md5_hex($key);
+    make_path("$root/$home");
+    open my $lock, '>', "$root/$home/$name.lock" or die "$name.lock: $!";
+    flock $lock, LOCK_EX or die "$name.lock: $!";
+    return $dir if -d "$root/$dir";
+    my $new = "$home/$name-new";
+    remove_tree(grep { m{/\Q$name\E-(?:[0-9a-f]{32}|new)\z} }
+        bsd_glob("\Q$root\E/$home/*"));
+    make_path("$root/$new");
+    my $kept = $fill->($new) && rename "$root/$new", "$root/$dir";
+    remove_tree("$root/$new");
+    return $kept ? $dir : undef;
+}
+
+# The contents of files, for such a key.
+sub contents {
+    return join "\0", map { basename($_), slurp("$root/$_") } @_;
+}
+
+# What the Makefile says of itself, with @options: a name => its value.
+sub ask_make {
+    my @options = @_;
+    spew("$tmp/ask.mk", <<'END');
+include Makefile
+ask:
+	@printf '%s\n' 'backend $(BACKEND)' 'build $(BUILD)' 'cc $(CC)' \
+	    'flags $(CPU_FLAGS)' 'cflags $(CFLAGS)' 'runtime $(RUNTIME)' \
+	    'files $(filter-out /%,$(MAKEFILE_LIST))'
+END
+    my ($status, $out, $err) = run('make', '-s', '-f', "$tmp/ask.mk", 'ask',
+        @options);
+    die "make @options ask: $err" if $status;
+    return { $out =~ /^(\w+) (.*)$/mg };
+}
+
+# The flags of the CPU build, but for CFLAGS.
+sub cpu_flags {
+    return split ' ', ask_make('BACKEND=cpu', @_)->{flags};
+}
+
+# The objects of the emulation as make builds them with @options: paths from the
+# root; none with BACKEND=cuda.
+sub cpu_runtime {
+    my @options = @_;
+    my $made = ask_make(@options);
+    my @names = map { basename($_) } split ' ', $made->{runtime};
+    return if !@names;
+    my $how = "$made->{cc} $made->{flags} $made->{cflags}\n"
+        . (run(split(' ', $made->{cc}), '--version'))[1];
+    my $err = '';
+    my $name = "runtime $made->{cc} $made->{cflags}" =~ s/[^\w.]+/-/gr;
+    my @sources = files_of(qr/\.[ch]\z/, qw(common include));
+    my $fill = sub {
+        my ($new) = @_;
+        (my $status, undef, $err) = run($make, '-s', "-j$jobs", @options,
+            "BUILD=$new", map { "$new/$_" } @names);
+        return "$status$err" eq '0';
+    };
+    my $dir = shared($name, $how . contents(split(' ', $made->{files}),
+        @sources), $fill);
+    die "make @options, the emulation: $err" if !$dir;
+    return map { "$dir/$_" } @names;
+}
+
+# Puts them where make will find them, and younger than the sources.
+sub give_runtime {
+    my ($build, @options) = @_;
+    make_path($build);
+    copy("$root/$_", $build) or die "$_: $!" for cpu_runtime(@options);
+}
+
 # --- building what is tested ---
 
 # A copy of the tree with lessons built in it, and the backend that make chose,
@@ -251,7 +354,8 @@ sub build_lessons {
         if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
     delete $ENV{CPU_THREADS};
     my $tree = copy_tree('course');
-    my ($status, $out, $err) = run({ dir => $tree }, $make, '-j2', @targets);
+    give_runtime("$tree/" . ask_make()->{build});
+    my ($status, $out, $err) = run({ dir => $tree }, $make, "-j$jobs", @targets);
     is($status, 0, "make @targets") or BAIL_OUT($err);
     my ($backend) = $out =~ /^BACKEND=(\w+)/m;
     like($backend // '', qr/^(cpu|cuda)\z/, 'the build names the backend')
@@ -261,38 +365,44 @@ sub build_lessons {
 }
 
 # Lessons with faults. Each is [WHAT, LESSON, FROM => TO, ...]: a copy of the
-# lesson's directory, as by plant(), built without optimisation. Returns their
-# programs in order; these are called lesson1, lesson2 and so on.
+# lesson's directory, as by plant(), built without optimisation (the emulation
+# is that of the sound lessons). LESSON/PROGRAM is another program in that
+# directory. Returns their programs in order; these are called lesson1, lesson2
+# and so on.
 sub build_planted {
     my @faults = @_;
-    my $tree = copy_tree('planted', qw(Makefile common include));
+    my $tree = copy_tree('planted', qw(Makefile common include tools));
     my @names = map { sprintf 'v%03d_planted', $_ } 1 .. @faults;
     for my $i (0 .. $#faults) {
         my ($what, $lesson, @edits) = @{ $faults[$i] };
+        ($lesson, my $program) = split m{/}, $lesson;
+        $program //= $lesson;
         my $to = "$tree/lessons/$names[$i]";
         eval { plant("lessons/$lesson", $to, @edits); 1 } or die "$what: $@";
-        rename "$to/$lesson.cu", "$to/$names[$i].cu" or die "$to: $!";
+        rename "$to/$program.cu", "$to/$names[$i].cu" or die "$to: $!";
     }
-    my ($status, $out, $err) = run({ dir => $tree }, $make, '-k', '-j2',
+    give_runtime("$tree/build");
+    my ($status, $out, $err) = run({ dir => $tree }, $make, '-k', "-j$jobs",
         'CFLAGS=-O0', 'BUILD=build', map { "build/$_" } @names);
     is($status, 0, 'the lessons with faults build') or diag($err);
     symlink "build/$names[$_ - 1]", "$tree/lesson$_" for 1 .. @faults;
     return map { "$tree/lesson$_" } 1 .. @faults;
 }
 
-# Builds programs of tests/cpu into a directory, without a warning.
+# Builds lessons or programs of tests/cpu into a directory, without a warning.
 sub build_programs {
     my ($programs, $what, $backend, $build, @options) = @_;
-    my ($status, $out, $err) = run('make', '--no-print-directory', '-j2', '-C',
-        $root, "BACKEND=$backend", "BUILD=$build", @options,
+    give_runtime($build, "BACKEND=$backend", @options);
+    my ($status, $out, $err) = run($make, '-s', "-j$jobs",
+        "BACKEND=$backend", "BUILD=$build", @options,
         map { "$build/$_" } @$programs);
     is("$status$err", '0', "$what: builds without a warning");
     return $status == 0;
 }
 
-# One test of such a program: it ends with status 0 (a deadlock must not hang, so
-# there is a limit), prints "ok" lines and no "not ok", and on stderr just what its
-# "stderr: " lines say, with any address for ADDRESS. Returns what it printed.
+# One test of such a program: it ends with status 0, prints "ok" lines and no
+# "not ok", and on stderr just what its "stderr: " lines say, with any address
+# for ADDRESS. Returns what it printed.
 sub run_ok {
     my ($what, $env, @command) = @_;
     my ($status, $out, $err) = run({ env => $env }, @command);
@@ -310,6 +420,45 @@ sub cases_of {
     my ($program) = @_;
     my ($status, $out) = run($program, 'cases');
     return split ' ', $out;
+}
+
+# --- sanitizers ---
+
+# The Makefile makes undefined behaviour a trap. A null pointer in a kernel is
+# left to the emulation, which reports it as error 700.
+my %sanitizer_flags = (
+    'address,undefined' =>
+        '-O1 -g -fsanitize=address,undefined -fno-sanitize=null',
+    thread => '-O1 -g -fsanitize=thread',
+);
+
+# [COMPILER, SANITIZER, FLAGS]; make test does the first, and all in FULL.
+our @sanitizers = map { [@$_, $sanitizer_flags{ $_->[1] }] } (
+    ['gcc', 'address,undefined'], ['gcc', 'thread'],
+    ['clang', 'address,undefined'], ['clang', 'thread']);
+
+sub sanitizer_works {
+    my ($cc, undef, $flags) = @_;
+    return if !which($cc);
+    spew("$tmp/nothing.c", "int main(void) { return 0; }\n");
+    return (run($cc, split(' ', $flags), '-o', "$tmp/nothing",
+        "$tmp/nothing.c"))[0] == 0 && (run("$tmp/nothing"))[0] == 0;
+}
+
+# $check->(WHAT, COMPILER, SANITIZER, FLAGS) for each that is to be done.
+sub with_sanitizers {
+    my ($check) = @_;
+    for my $sanitizer (@sanitizers) {
+        my $what = "$sanitizer->[0] -fsanitize=$sanitizer->[1]";
+      SKIP: {
+            skip_unless_full($what) if $sanitizer != $sanitizers[0];
+            skip_or_fail("$what does not work here")
+                if !sanitizer_works(@$sanitizer);
+            # ThreadSanitizer waits a second at the end of each program.
+            local $ENV{TSAN_OPTIONS} = 'atexit_sleep_ms=0';
+            $check->($what, @$sanitizer);
+        }
+    }
 }
 
 # --- adding in half, with whole numbers ---
@@ -380,32 +529,56 @@ sub read_report {
 our @archs = qw(75 80 86 90 100 120);
 our @nvcc_strict =
     (split(' ', <<'END'), '-Xcompiler', '-Wall,-Wextra,-Werror');
--std=c++17 -O3 -Icommon -Werror all-warnings -D__CUDA_NO_HALF_OPERATORS__
--D__CUDA_NO_HALF2_OPERATORS__ -D__CUDA_NO_HALF_CONVERSIONS__
+-std=c++17 -O3 -Icommon -Iinclude -Werror all-warnings
+-D__CUDA_NO_HALF_OPERATORS__ -D__CUDA_NO_HALF2_OPERATORS__
+-D__CUDA_NO_HALF_CONVERSIONS__
 END
 
-# Compiles sources for all of them and keeps the PTX and the machine code in
-# $tmp/keep/NAME; returns the results as run_jobs does.
+# Compiles sources for all of them and keeps the objects, the PTX and the
+# machine code; returns the results as run_jobs does. What went well is shared
+# between tests and stays until something in it changes.
+my %kept;
 sub compile_kept {
     my ($nvcc, @sources) = @_;
     my @gencode = map { ('-gencode',
         "arch=compute_$_,code=[sm_$_,compute_$_]") } @archs;
-    my @jobs;
-    for my $source (@sources) {
+    my @command = ($nvcc, @nvcc_strict, @gencode, qw(--threads 0 --keep -c));
+    my $version = (run($nvcc, '--version'))[1];
+    my @results;
+    for my $source (map { File::Spec->abs2rel($_, $root) }
+        map { File::Spec->rel2abs($_, $root) } @sources) {
         my $name = basename($source, '.cu');
-        make_path("$tmp/keep/$name");
-        push @jobs, [$nvcc, @nvcc_strict, '--keep', '--keep-dir',
-            "$tmp/keep/$name", '-c', '-o', "$tmp/keep/$name/$name.o", @gencode,
-            $source];
+        my $key  = join ' ', @command, $version, contents(files_of(
+            qr/\.(?:cu|h)\z/, 'common', 'include', dirname($source)));
+        my @result;
+        my $dir = shared("nvcc-$name", $key, sub {
+            my ($new) = @_;
+            @result = run(@command, '--keep-dir', $new, '-o', "$new/$name.o",
+                $source);
+            unlink grep { !/\.(?:ptx|cubin|o)\z/ } bsd_glob("\Q$root/$new\E/*");
+            return join('', @result) eq '0';
+        });
+        $kept{$name} = "$root/$dir/$name" if $dir;
+        push @results, $dir ? [0, '', ''] : \@result;
     }
-    return run_jobs(@jobs);
+    return @results;
 }
 
-# The PTX of a source that was kept, with plain names.
+# The files of a source that was kept: its object, which has all architectures;
+# for one of these its PTX or its cubin.
+sub kept_object { return "$kept{ $_[0] }.o" }
+
+sub kept_file {
+    my ($name, $arch, $type) = @_;
+    my $kind = $type eq 'ptx' ? 'compute' : 'sm';
+    return (bsd_glob("\Q$kept{$name}\E*${kind}_$arch*.$type"))[0] // 'missing';
+}
+
+# Its PTX, with plain names.
 sub kept_ptx {
     my ($name, $arch) = @_;
-    my ($file) = bsd_glob("$tmp/keep/$name/$name*compute_$arch*.ptx");
-    return demangled(defined $file ? slurp($file) : '');
+    my $file = kept_file($name, $arch, 'ptx');
+    return demangled(-e $file ? slurp($file) : '');
 }
 
 # Its machine code, as run() gives it, with plain names.
@@ -414,8 +587,7 @@ sub disassemble {
     my $nvdisasm = find_disassembler('nvdisasm');
     my @command = $nvdisasm ? ($nvdisasm, '-c')
         : (find_disassembler('cuobjdump'), '-sass');
-    my ($file) = bsd_glob("$tmp/keep/$name/$name*sm_$arch*.cubin");
-    my ($status, $out, $err) = run(@command, $file // 'missing');
+    my ($status, $out, $err) = run(@command, kept_file($name, $arch, 'cubin'));
     return ($status, demangled($out), $err);
 }
 

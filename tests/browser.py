@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 
 from axe_playwright_python.sync_playwright import Axe
@@ -112,6 +113,7 @@ def open_tab(browser, width=1280, theme="light", scripts=True):
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=theme,
         java_script_enabled=scripts, has_touch=width < 800)
+    context.set_default_timeout(600_000)    # ms; a machine may be busy
     tab = context.new_page()
     tab.where = f"{width} px, {theme}{'' if scripts else ', no scripts'}"
     tab.page, tab.scripts, tab.faults, tab.loaded = "", scripts, [], {}
@@ -145,7 +147,7 @@ def note_request(tab, address):
         path = pathlib.Path(urllib.parse.unquote(
             urllib.parse.urlsplit(address).path))
         tab.loaded[address] = path.stat().st_size if path.is_file() else 0
-    elif not address.startswith(("http://localhost", "data:")):
+    elif not address.startswith(("http://127.0.0.1:", "data:")):
         tab.note(f"from the network: {address}")
 
 
@@ -316,9 +318,9 @@ def test_search(browser):
 def test_copy(browser):
     """Over HTTP, where a test may read the clipboard."""
     handler = functools.partial(Quiet, directory=str(SITE))
-    server = http.server.ThreadingHTTPServer(("localhost", 0), handler)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    base = f"http://localhost:{server.server_port}/"
+    base = f"http://127.0.0.1:{server.server_port}/"
     tab = open_page(browser, base + "lessons/v2_fastadd/index.html")
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"],
                                   origin=base)
@@ -430,9 +432,14 @@ def dead_controls(explorer, controls):
         tag = control.evaluate("e => e.tagName")
         explorer.page.keyboard.press("Enter" if tag == "BUTTON"
                                      else "ArrowDown")
+        last = time.monotonic() + (0 if tag == "INPUT" else 30)
         explorer.page.wait_for_timeout(100)
-        if tag != "INPUT" and explorer.evaluate(state) == before:
-            dead.append(control.evaluate("e => e.outerHTML"))
+        while explorer.evaluate(state) == before:
+            if time.monotonic() > last:
+                if tag != "INPUT":
+                    dead.append(control.evaluate("e => e.outerHTML"))
+                break
+            explorer.page.wait_for_timeout(100)
     return dead
 
 

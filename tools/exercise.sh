@@ -72,8 +72,10 @@ next_step() (
 
 # --- exercise ---
 
-child=
-stop() { if [ -n "$child" ]; then kill "$child" 2> /dev/null || :; fi; }
+# $! is the program that runs, unless it was seen to end. (A variable would be
+# set an instant after it began.)
+ended=
+stop() { if [ "${!-}" != "$ended" ]; then kill "$!" 2> /dev/null || :; fi; }
 
 start() {
     ulimit -f $((megabytes * 2048))
@@ -91,10 +93,9 @@ run() {
     out=$1
     shift
     (start "$@") > "$out" 2>&1 < /dev/null &
-    child=$!
     status=0
-    wait "$child" 2> /dev/null || status=$?
-    child=
+    wait "$!" 2> /dev/null || status=$?
+    ended=$!
 }
 
 # The output: all of it, or the two ends where it is long.
