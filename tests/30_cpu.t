@@ -44,7 +44,7 @@ my ($status, $out, $err) = make_in($root, '-j2', 'BACKEND=cpu',
 is("$status$err", '0', 'tests/cpu: builds without a warning')
     or BAIL_OUT('nothing to test');
 
-for my $threads (1, 2, 5) {
+for my $threads (1, 2, 100) {
     runs("values: $threads pool threads", $threads, "$build/values", $n);
     runs("shapes: $threads pool threads", $threads, "$build/shapes");
 }
@@ -102,7 +102,7 @@ sub run_faults {
 my @waits = qw(sync memcpy event free);
 run_faults("$build/faults", 'cpu', [@waits, 'elapsed'], 1, 3);
 
-for my $threads (1, 2, 5) {
+for my $threads (1, 2, 100) {
     ($status, $out, $err) = run({ env => { CPU_THREADS => $threads } },
         "$build/faults", 'everyone');
     is($status, 0, "all threads fault, $threads pool threads: error 700")

@@ -12,7 +12,7 @@ use lib $FindBin::Bin;
 use Course;
 use Test::More;
 
-my @programs = qw(barriers warps atomics variables bfloat small);
+my @programs = qw(barriers warps atomics variables bfloat small races);
 my $n = $ENV{CPU_TEST_N} // 1 << 18;    # random inputs of bfloat
 delete $ENV{CPU_THREADS};
 my @own = map { "$_=$ENV{$_}" } grep { defined $ENV{$_} } qw(CC CFLAGS);
@@ -27,7 +27,7 @@ build('cpu', 'cpu', $build, @own) or BAIL_OUT('nothing to test');
 # --- values ---
 
 my %printed;    # a program => what it prints, with its digests
-for my $threads (1, 2, 5) {
+for my $threads (1, 2, 100) {
     for my $program (@programs) {
         my $out = run_ok("$program, CPU_THREADS=$threads",
             { CPU_THREADS => $threads }, "$build/$program",
@@ -91,6 +91,19 @@ sub check_build {
         for @beside_variables;
 }
 
+# Blocks that meet in global memory are found whatever the pool would be.
+sub check_races {
+    my ($what, $build, $env) = @_;
+    for my $threads (1, 3) {
+        my %env = (%$env, CPU_THREADS => $threads);
+        my ($status, $out, $err) = run({ env => \%env }, "$build/races",
+            'plain');
+        like($err, qr/ThreadSanitizer: data race.*add_plainly/s,
+            "$what: finds a plain add, CPU_THREADS=$threads");
+        run_ok("$what: and no atomic one", \%env, "$build/races", 'atomic');
+    }
+}
+
 for my $compiler (qw(gcc clang)) {
     for my $sanitizer (sort keys %sanitizers) {
         my $what  = "$compiler -fsanitize=$sanitizer";
@@ -104,11 +117,13 @@ for my $compiler (qw(gcc clang)) {
             }
             build($what, 'cpu', $build, "CC=$compiler", "CFLAGS=$flags")
                 or next;
-            check_build($what, $build, { CPU_THREADS => 3,
+            my $env = { CPU_THREADS => 3,
                 # The emulation leaves its handler of SIGSEGV for good: what
                 # it does then is no longer inside of a signal.
                 TSAN_OPTIONS =>
-                    'atexit_sleep_ms=0 report_signal_unsafe=0' });
+                    'atexit_sleep_ms=0 report_signal_unsafe=0' };
+            check_build($what, $build, $env);
+            check_races($what, $build, $env) if $sanitizer eq 'thread';
         }
     }
 }

@@ -25,10 +25,8 @@ static pthread_cond_t cpu_finish = PTHREAD_COND_INITIALIZER;
 static unsigned long cpu_job_number; /* counts launches; guarded by cpu_lock */
 static int cpu_helpers;              /* pool threads besides the host's */
 static int cpu_busy;                 /* helpers still at work on the job */
-#ifdef CPU_TSAN
-static int cpu_begun; /* threads that are at work, or were */
-#endif
-static _Thread_local int cpu_number; /* the host's: 0 */
+static unsigned cpu_arrived;         /* pool threads that begin with it */
+static _Thread_local unsigned cpu_number; /* a helper's, from 1; else 0 */
 
 /* Row by row, then plane by plane; cpu_next_thread() does the step in x. */
 int cpu_next_row(void)
@@ -71,23 +69,19 @@ static void run_block(unsigned long long number)
 }
 
 #ifdef CPU_TSAN
-/* Under ThreadSanitizer pool thread k takes blocks k, k + N, k + 2 N …, and
- * none begins before all are here: whoever began later would have seen, through
- * cpu_lock, that another one was done, and with that no race between the two.
- */
+/* ThreadSanitizer sees that two pool threads touch a place in no order. So that
+ * blocks which do are always found, block i is dealt to thread i mod 8, and all
+ * begin together: whoever came later would come after, by the pool's lock. */
 static void run_blocks(void)
 {
-    int threads = cpu_helpers + 1;
-    unsigned long long i = (unsigned)cpu_number;
+    unsigned long long i, threads = (unsigned)cpu_helpers + 1;
 
-    __atomic_fetch_add(&cpu_begun, 1, __ATOMIC_RELAXED);
-    while (__atomic_load_n(&cpu_begun, __ATOMIC_RELAXED) < threads)
+    __atomic_fetch_add(&cpu_arrived, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&cpu_arrived, __ATOMIC_ACQUIRE) < threads)
         sched_yield();
-    for (; i < cpu_job.blocks; i += (unsigned)threads) {
-        if (__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED))
-            break;
-        run_block(i);
-    }
+    for (i = cpu_number; i < cpu_job.blocks; i += threads)
+        if (!__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED))
+            run_block(i);
 }
 #else
 /* Takes chunks of blocks until there are none. */
@@ -119,7 +113,7 @@ static void *help(void *number)
 {
     unsigned long seen = 0;
 
-    cpu_number = (int)(intptr_t)number;
+    cpu_number = (unsigned)(uintptr_t)number;
     for (;;) {
         pthread_mutex_lock(&cpu_lock);
         while (cpu_job_number == seen)
@@ -139,11 +133,11 @@ static void *help(void *number)
  * thread cannot be had, the pool is that much smaller. */
 static void start_pool(void)
 {
-    int i, wanted = cpu_pool_threads() - 1;
+    int i, threads = cpu_pool_threads();
 
-    for (i = 0; i < wanted; i++) {
+    for (i = 1; i < threads; i++) {
         pthread_t thread;
-        if (pthread_create(&thread, NULL, help, (void *)(intptr_t)(i + 1)) != 0)
+        if (pthread_create(&thread, NULL, help, (void *)(uintptr_t)i) != 0)
             break;
         pthread_detach(thread);
         cpu_helpers++;
@@ -167,10 +161,8 @@ static void launch_on_pool(void)
     pthread_mutex_lock(&cpu_lock);
     cpu_chunk = cpu_job.blocks / ((unsigned)cpu_helpers + 1) / 16 + 1;
     cpu_next = 0;
+    cpu_arrived = 0;
     cpu_busy = cpu_helpers;
-#ifdef CPU_TSAN
-    cpu_begun = 0;
-#endif
     cpu_job_number++;
     pthread_cond_broadcast(&cpu_start);
     pthread_mutex_unlock(&cpu_lock);
