@@ -12,7 +12,7 @@ use lib $FindBin::Bin;
 use Course;
 use Test::More;
 
-my @programs = qw(barriers warps atomics variables bfloat small races);
+my @programs = qw(barriers warps atomics variables bfloat small races timing);
 my $n = $ENV{CPU_TEST_N} // 1 << 18;    # random inputs of bfloat
 delete $ENV{CPU_THREADS};
 my @own = map { "$_=$ENV{$_}" } grep { defined $ENV{$_} } qw(CC CFLAGS);
