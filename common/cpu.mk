@@ -15,6 +15,13 @@ $(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
 	@mkdir -p $(BUILD)
 	@$(COMPILE) -c -o $@ $<
 
+.PHONY: runtime
+runtime: $(RUNTIME)
+
 # How tools/exercise.sh makes "$program" of "$source", the learner's own file.
 BUILD_CU = awk -f common/cpu/launch.awk "$$source" > "$$program.c" && \
     $(COMPILE) -o "$$program" "$$program.c" $(RUNTIME) -lm
+
+# And of what that made, "$program.race", which looks for races (tools/inside.mk).
+BUILD_RACE = $(RACE_MAKE) runtime && $(CC) $(CPU_FLAGS) $(RACE_FLAGS) \
+    -o "$$program.race" "$$program.c" $(RUNTIME:$(BUILD)/%=$(BUILD)/race/%) -lm

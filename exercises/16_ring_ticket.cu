@@ -6,7 +6,7 @@
  * multiple of 10, and the ring goes on at the wrong place.
  *
  * Task: let the counter itself go round with the ring.
- * Constraint: a counter of 32 bits, one atomic for each entry, no loop.
+ * Constraint: the counter has 32 bits, and only draw_place() changes it.
  * Untouched, it ends with: place 0 was drawn 2 times, expected 1
  * Read: lessons/v8_atomics, "A counter that wraps". */
 #include <cuda_fp16.h>

@@ -1,11 +1,12 @@
 /* Exercise 01, odd_slice: pairs in a slice that starts anywhere.
  *
- * The kernel adds 1 to every element of data[first] … data[first + count - 1],
+ * Each block adds 1 to every element of data[first] … data[first + count - 1],
  * two at a time with a half2 atomic. It takes the slice for a row of pairs, and
  * that is right only where the slice starts at a multiple of 4 bytes.
  *
  * Task: make it right for every first and count, wherever data itself starts.
- * Constraint: all elements but the first and the last still go in pairs.
+ * Constraint: all elements but the first and the last still go in pairs
+ *     (add_pair counts them); two blocks work on the slice at the same time.
  * Untouched, it ends with: misaligned address
  * Read: lessons/v1_pack2, "What alignment does and does not do". */
 #include <cuda_fp16.h>
@@ -13,12 +14,23 @@
 
 #include "exercise.h"
 
-enum { SIZE = 64 };
+enum { BLOCKS = 2, SIZE = 64 };
 
-/* Launched with count / 2 + 1 threads. */
-static __global__ void add_one(half *data, int first, int count)
+struct data {
+    uint16_t halves[SIZE];
+    int pairs; /* adds by pair so far */
+};
+
+static __device__ void add_pair(half2 *target, half2 value, int *pairs)
 {
-    int thread = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    atomicAdd(target, value);
+    atomicAdd(pairs, 1);
+}
+
+/* Each block has count / 2 + 1 threads. */
+static __global__ void add_one(half *data, int first, int count, int *pairs)
+{
+    int thread = (int)threadIdx.x;
     half one = __float2half_rn(1.0f);
 
     /* TODO: let the pairs start at a multiple of 4 bytes. */
@@ -28,8 +40,8 @@ static __global__ void add_one(half *data, int first, int count)
     int lead = count > 0 && ((size_t)(data + first) & 2) != 0;
     int paired = (count - lead) / 2;
     if (thread < paired)
-        atomicAdd((half2 *)(data + first + lead) + thread,
-                  __halves2half2(one, one));
+        add_pair((half2 *)(data + first + lead) + thread,
+                 __halves2half2(one, one), pairs);
     if (thread == 0 && lead)
         atomicAdd(data + first, one);
     if (thread == 0 && lead + 2 * paired < count)
@@ -37,29 +49,32 @@ static __global__ void add_one(half *data, int first, int count)
     /* END TODO */
 }
 
-/* Runs the kernel on one slice of data that starts at half number `start`.
- * Returns the first element of data that is not as it must be, or SIZE. */
-static int find_wrong(int start, int first, int count)
+/* Runs the kernel on one slice of data that starts at half number `start`. */
+static void check_slice(int start, int first, int count)
 {
-    uint16_t before[SIZE], after[SIZE];
-    half *d_data;
-    int i;
+    struct data before = {{0}, 0}, after, *d;
+    int i, begin = start + first, alone = count > 0 && begin % 2 != 0;
+    int pairs = BLOCKS * ((count - alone) / 2);
 
     for (i = 0; i < SIZE; i++)
-        before[i] = exercise_half();
-    CHECK(cudaMalloc((void **)&d_data, sizeof before));
-    CHECK(cudaMemcpy(d_data, before, sizeof before, cudaMemcpyHostToDevice));
-    add_one<<<1, count / 2 + 1>>>(d_data + start, first, count);
+        before.halves[i] = exercise_half();
+    CHECK(cudaMalloc((void **)&d, sizeof *d));
+    CHECK(cudaMemcpy(d, &before, sizeof *d, cudaMemcpyHostToDevice));
+    add_one<<<BLOCKS, count / 2 + 1>>>((half *)d->halves + start, first, count,
+                                       &d->pairs);
     CHECK(cudaGetLastError());
-    CHECK(cudaMemcpy(after, d_data, sizeof after, cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(d_data));
+    CHECK(cudaMemcpy(&after, d, sizeof *d, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(d));
     for (i = 0; i < SIZE; i++) {
-        int inside = i >= start + first && i < start + first + count;
-        uint16_t one = inside ? 0x3c00 : 0;
-        if (after[i] != fp16_add(before[i], one))
-            return i - start;
+        uint16_t one = i >= begin && i < begin + count ? 0x3c00 : 0;
+        uint16_t sum = fp16_add(fp16_add(before.halves[i], one), one);
+        require(after.halves[i] == sum, NULL,
+                "element %d is wrong after adding to %d elements from %d",
+                i - start, count, first);
     }
-    return SIZE;
+    require(after.pairs == pairs, NULL,
+            "%d elements from %d: %d adds by pair, expected %d", count, first,
+            after.pairs, pairs);
 }
 
 static void check_slices(int start, int parity, const char *what)
@@ -67,12 +82,8 @@ static void check_slices(int start, int parity, const char *what)
     int first, count;
 
     for (first = parity; first < 8; first += 2)
-        for (count = 0; count <= 40; count++) {
-            int wrong = find_wrong(start, first, count);
-            require(wrong == SIZE, NULL,
-                    "element %d is wrong after adding to %d elements from %d",
-                    wrong, count, first);
-        }
+        for (count = 0; count <= 40; count++)
+            check_slice(start, first, count);
     require(1, what, "");
 }
 

@@ -1,13 +1,13 @@
 /* Exercise 05, negative_zero: adding nothing.
  *
- * Thread i adds updates[i] to one half of slot i with a 4-byte add; where its
- * mask is 0 the update does not count. So zeros are added: to the other half
- * always, and to the target where it is masked. Neither may change then, not
- * even from -0 to +0: 1 / x tells them apart, and so does a comparison of two
- * checkpoints bit by bit.
+ * Two threads, of two blocks, each add updates[i] to one half of slot i with a
+ * 4-byte add; where the mask is 0 the update does not count. So zeros are
+ * added: to the other half always, and to the target where it is masked.
+ * Neither may change then, not even from -0 to +0: 1 / x tells them apart, and
+ * so does a comparison of two checkpoints bit by bit.
  *
  * Task: leave every number that is not to change as it is, bit for bit.
- * Constraint: an update that counts is one 4-byte add, so a NaN beside it
+ * Constraint: an update that counts is added 4 bytes wide, so a NaN beside it
  *     becomes 0x7fff: that is no damage, and tells the check of the width.
  * Untouched, it ends with: the neighbour 0x8000 became 0x0000
  * Read: lessons/v2_fastadd, "Which zero". */
@@ -22,7 +22,7 @@ enum { BLOCK_THREADS = 256, COUNT = 65536 };
 static __global__ void add_masked(half2 *slots, const half *updates,
                                   const half *mask, int high)
 {
-    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    int i = (int)(blockIdx.x / 2 * blockDim.x + threadIdx.x);
 
     /* TODO: what is added to the target where the mask is 0? */
     /* x + -0 is x for every number x, while -0 + +0 is +0. A product with 0
@@ -60,7 +60,7 @@ static void check(int masked, unsigned sign, int high)
     }
     CHECK(cudaMalloc((void **)&d, sizeof *d));
     CHECK(cudaMemcpy(d, &before, sizeof *d, cudaMemcpyHostToDevice));
-    add_masked<<<COUNT / BLOCK_THREADS, BLOCK_THREADS>>>(
+    add_masked<<<2 * COUNT / BLOCK_THREADS, BLOCK_THREADS>>>(
         (half2 *)d->slots, (half *)d->updates, (half *)d->mask, high);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(&after, d, sizeof *d, cudaMemcpyDeviceToHost));
@@ -68,7 +68,8 @@ static void check(int masked, unsigned sign, int high)
     for (i = 0; i < COUNT; i++) {
         uint16_t *old = before.slots[i], *now = after.slots[i];
         uint16_t update = before.updates[i];
-        uint16_t sum = masked ? old[high] : fp16_add(old[high], update);
+        uint16_t one = fp16_add(old[high], update);
+        uint16_t sum = masked ? old[high] : fp16_add(one, update);
         uint16_t same = fp16_is_nan(old[!high]) ? FP16_NAN : old[!high];
         int still_nan = fp16_is_nan(sum) && fp16_is_nan(now[high]);
         require(now[!high] == same, NULL,

@@ -5,8 +5,8 @@
  * whether the results are right. So far it says so of all nine.
  *
  * Task: repair the verifier: the inputs first, then the comparison.
- * Constraint: verify() must not look at `planted`, and works out on the host
- * what it expects.
+ * Constraint: verify() cannot know which kernel is planted; it works out on the
+ *     host what it expects.
  * Untouched, it ends with: the verifier lets it pass
  * Read: lessons/v0_half, "What goes wrong". */
 #include <cuda_fp16.h>
@@ -59,31 +59,9 @@ static __global__ void subtract(const half *a, const half *b, float *out, int n,
     out[to] = difference;
 }
 
-static int planted; /* the kernel that run() launches */
-
-/* Runs it on n elements. Where it writes nothing, out stays as it is. */
-static void run(const uint16_t *a, const uint16_t *b, float *out, int n)
-{
-    size_t bytes = (size_t)n * sizeof *a, out_bytes = (size_t)n * sizeof *out;
-    half *d_a, *d_b;
-    float *d_out;
-
-    require(n > 0 && n <= MAX_N, NULL, "run() takes 1 to %d elements, not %d",
-            MAX_N, n);
-    CHECK(cudaMalloc((void **)&d_a, bytes));
-    CHECK(cudaMalloc((void **)&d_b, bytes));
-    CHECK(cudaMalloc((void **)&d_out, out_bytes));
-    CHECK(cudaMemcpy(d_a, a, bytes, cudaMemcpyHostToDevice));
-    CHECK(cudaMemcpy(d_b, b, bytes, cudaMemcpyHostToDevice));
-    CHECK(cudaMemcpy(d_out, out, out_bytes, cudaMemcpyHostToDevice));
-    subtract<<<(n + BLOCK_THREADS - 1) / BLOCK_THREADS, BLOCK_THREADS>>>(
-        d_a, d_b, d_out, n, planted);
-    CHECK(cudaGetLastError());
-    CHECK(cudaMemcpy(out, d_out, out_bytes, cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(d_a));
-    CHECK(cudaFree(d_b));
-    CHECK(cudaFree(d_out));
-}
+/* Runs the planted kernel on n elements. Where it writes nothing, out stays as
+ * it is. */
+static void run(const uint16_t *a, const uint16_t *b, float *out, int n);
 
 /* Returns 1 if the planted kernel is right, else 0. */
 static int verify(void)
@@ -117,6 +95,31 @@ static int verify(void)
             return 0;
     return 1;
     /* END TODO */
+}
+
+static int planted; /* the kernel that run() launches */
+
+static void run(const uint16_t *a, const uint16_t *b, float *out, int n)
+{
+    size_t bytes = (size_t)n * sizeof *a, out_bytes = (size_t)n * sizeof *out;
+    half *d_a, *d_b;
+    float *d_out;
+
+    require(n > 0 && n <= MAX_N, NULL, "run() takes 1 to %d elements, not %d",
+            MAX_N, n);
+    CHECK(cudaMalloc((void **)&d_a, bytes));
+    CHECK(cudaMalloc((void **)&d_b, bytes));
+    CHECK(cudaMalloc((void **)&d_out, out_bytes));
+    CHECK(cudaMemcpy(d_a, a, bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(d_b, b, bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(d_out, out, out_bytes, cudaMemcpyHostToDevice));
+    subtract<<<(n + BLOCK_THREADS - 1) / BLOCK_THREADS, BLOCK_THREADS>>>(
+        d_a, d_b, d_out, n, planted);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(out, d_out, out_bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(d_a));
+    CHECK(cudaFree(d_b));
+    CHECK(cudaFree(d_out));
 }
 
 int main(void)

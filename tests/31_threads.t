@@ -12,7 +12,7 @@ use lib $FindBin::Bin;
 use Course;
 use Test::More;
 
-my @programs = qw(barriers warps atomics variables bfloat small races);
+my @programs = qw(barriers warps atomics variables bfloat small races timing);
 my $n = $ENV{CPU_TEST_N} // 1 << 18;    # random inputs of bfloat
 delete $ENV{CPU_THREADS};
 my @own = map { "$_=$ENV{$_}" } grep { defined $ENV{$_} } qw(CC CFLAGS);
@@ -100,6 +100,18 @@ sub check_races {
             'plain');
         like($err, qr/ThreadSanitizer: data race.*add_plainly/s,
             "$what: finds a plain add, CPU_THREADS=$threads");
+        like($err, qr{^race      tests/cpu/races\.cu:\d+: (?:a block|block \(\d,0,0\)) of }m,
+            "$what: and says it in one line");
+        like($err, qr{ of add_plainly writes .*\(byte 0 of the 4 that line \d+ allocates\)},
+            "$what: with the kernel and the allocation");
+        is($status, 1, "$what: and fails");
+        ($status, $out, $err) = run({ env => \%env }, "$build/races",
+            'variable');
+        like($err, qr/^race .*\(byte 4 of the 8 of a __device__ variable/m,
+            "$what: in a __device__ variable, too");
+        ($status, $out, $err) = run({ env => \%env }, "$build/races", 'loop');
+        unlike($err, qr/^race/m, "$what: a loop may begin with a plain read");
+        is($status, 0, "$what: and passes");
         run_ok("$what: and no atomic one", \%env, "$build/races", 'atomic');
     }
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # The exercises: as they are they compile and fail with the message that they
-# promise; the solutions pass; wrong answers fail; all of them differ only in
-# the TODO regions; the hints are there and do not give the answer away.
+# promise; the solutions and other right answers pass; wrong answers fail, by what
+# they print or by a race; all of them differ only in the TODO regions; the hints
+# are there and do not give the answer away.
 # Run: prove tests/80_exercises.t
 # Takes long: make test starts it early.
 use strict;
@@ -31,19 +32,23 @@ is(join(' ', map { /^0*(\d+)/ } @exercises), join(' ', 1 .. @exercises),
 
 sub stem { return $_[0] =~ s/\.cu?\z//r }
 
-# The wrong answers to an exercise. tests/wrong/NAME/WHAT.txt holds what stands
-# in the regions, one after another, with END TODO lines between; put into the
-# exercise it makes a file, whose path this returns.
-sub wrong_ones {
-    my ($file) = @_;
+# The wrong or right answers to an exercise. tests/wrong/NAME/WHAT.txt holds what
+# stands in the regions, one after another, with END TODO lines between; put into
+# the exercise it makes a file, whose path this returns. What comes after an
+# OUTSIDE line is added before the exercise's own code. A wrong answer called
+# race_… may print what a right one does: it is found as a race.
+sub answers {
+    my ($kind, $file) = @_;
     my @paths;
-    for my $answer (sort glob 'tests/wrong/' . stem($file) . '/*.txt') {
-        my @regions = split m{^/\* END TODO \*/\n}m, slurp($answer), -1;
+    for my $answer (sort glob "tests/$kind/" . stem($file) . '/*.txt') {
+        my ($inside, $outside) = split m{^/\* OUTSIDE \*/\n}m, slurp($answer);
+        my @regions = split m{^/\* END TODO \*/\n}m, $inside, -1;
         my $text = slurp("exercises/$file");
+        $text =~ s{^(#include "exercise.h"\n)}{$1$outside}m if defined $outside;
         $text =~ s{^( */\* TODO:.*\n)(?s:.*?)(^ */\* END TODO \*/\n)}
             {$1 . (shift(@regions) // '') . $2}gme;
         my ($what) = $answer =~ m{([^/]+)\.txt\z};
-        push @paths, "$tmp/wrong/" . stem($file) . "/$what"
+        push @paths, "$tmp/$kind/" . stem($file) . "/$what"
             . ($file =~ /\.cu\z/ ? '.cu' : '.c');
         spew($paths[-1], $text) if !-e $paths[-1];
         fail("$answer: more regions than the exercise has") if @regions;
@@ -131,7 +136,7 @@ for my $file (@exercises) {
     my @silent = grep { !m{/\*} } @answers;
     is(scalar @silent, 0, "$file: each region of the solution says why");
 
-    my @wrong = wrong_ones($file);
+    my @wrong = answers('wrong', $file);
     cmp_ok(scalar @wrong, '>=', 3, "$file: three wrong answers");
     my %seen = (slurp("solutions/$file") => 'the solution');
     for my $wrong (@wrong) {
@@ -199,15 +204,20 @@ for my $file (@exercises) {
 my %group = (
     exercise => [map { [stem($_), "exercises/$_"] } @exercises],
     solution => [map { [stem($_), "solutions/$_"] } @exercises],
-    wrong    => [
-        map { my $file = $_; map { [stem($file), $_] } wrong_ones($file) }
-            @exercises
-    ],
+    map {
+        my $kind = $_;
+        ($kind => [
+            map { my $file = $_; map { [stem($file), $_] } answers($kind, $file) }
+                @exercises
+        ]);
+    } qw(wrong right),
 );
+my @races = grep { $_->[1] =~ m{/race_} } @{ $group{wrong} };
+$group{wrong} = [grep { $_->[1] !~ m{/race_} } @{ $group{wrong} }];
 
 # Each source as plain C, once.
 my %plain_c;
-for (map { @$_ } values %group) {
+for ((map { @$_ } values %group), @races) {
     my ($name, $path) = @$_;
     if ($path !~ /\.cu\z/) {
         $plain_c{$path} = $path;
@@ -323,7 +333,7 @@ sub check_all {
     my %result = run_all(%program);
     for my $path (sort keys %result) {
         my $check = $path =~ /^exercises/ ? \&is_untouched
-            : $path =~ /^solutions/ ? \&is_solved : \&is_refused;
+            : $path =~ m{^solutions|/right/} ? \&is_solved : \&is_refused;
         $check->($where, $path, @{ $result{$path} });
     }
 }
@@ -334,11 +344,62 @@ for my $cc (qw(gcc clang)) {
         skip_unless_full('clang') if $cc eq 'clang';
         skip_or_fail("there is no $cc here") if !which($cc);
         check_all("CPU, $cc", build_cpu($cc, $cc, '-O2', @sound,
-            $cc eq 'gcc' ? @{ $group{wrong} } : ()));
+            $cc eq 'gcc' ? (@{ $group{wrong} }, @{ $group{right} }) : ()));
+    }
+}
+
+# verify() does not know what is planted.
+{
+    my $text = slurp('exercises/10_inputs_that_hide.cu');
+    $text =~ s{^    return largest > .*\n}{    return planted == SOUND;\n}m;
+    spew("$tmp/planted.cu", $text);
+    my (undef, $c) = run('awk', '-f', 'common/cpu/launch.awk', "$tmp/planted.cu");
+    spew("$tmp/planted.c", $c);
+    my ($status, undef, $err) = run('gcc', cpu_flags(), '-c', '-o',
+        "$tmp/planted.o", "$tmp/planted.c");
+    ok($status != 0 && $err =~ /planted/, 'verify() cannot see what is planted');
+}
+
+# --- races ---
+
+# Answers in which blocks race are found so, as often as they are run; the
+# solutions and other right answers are not.
+for my $cc (qw(gcc clang)) {
+  SKIP: {
+        my $flags = '-O1 -g -fsanitize=thread';
+        skip_unless_full('races, clang') if $cc eq 'clang';
+        skip_or_fail("$cc -fsanitize=thread does not work here")
+            if !sanitizer_works($cc, 'thread', $flags);
+        my %program = build_cpu("races-$cc", $cc, $flags,
+            grep { $_->[1] =~ /\.cu\z/ } @races, @{ $group{solution} },
+            @{ $group{right} });
+        my %is_race = map { $_->[1] => 1 } @races;
+        my %result = run_all(map { $_ => $program{$_} }
+            grep { !$is_race{$_} } keys %program);
+        for my $path (sort keys %result) {
+            my ($status, $out, $err) = @{ $result{$path} };
+            ok($status == 0 && $err !~ /^race/m
+                && last_line($out) eq 'done      all checks hold',
+                "races, $cc: $path passes") or diag("$out$err");
+        }
+        my $times = $full ? 10 : 2;
+        for my $path (sort grep { $is_race{$_} } keys %program) {
+            my @results = run_jobs(([{ cpu => 300 }, $program{$path}]) x $times);
+            my @line = map { $_->[2] =~ m{^race      (\S+?|a line .*?)(?::\d+)?: .* of .*\(byte}m
+                && $_->[0] == 1 ? $1 : () } @results;
+            is(scalar @line, $times, "races, $cc: $path is found as often as run")
+                or diag(map { "status $_->[0]\n$_->[1]$_->[2]" } @results);
+            is(join(' ', uniq(@line)), $path, "races, $cc: $path is named")
+                if $cc eq 'gcc';    # clang may join two lines to none
+        }
     }
 }
 
 # --- nvcc, and a GPU ---
+
+# On a GPU a race shows by what it makes of the sums, where it is hot enough:
+# all of these but the ones named here, which end well there now and then.
+my %by_luck = ();
 
 SKIP: {
     my $nvcc = find_nvcc();
@@ -346,6 +407,9 @@ SKIP: {
     my @cuda = grep { $_->[1] =~ /\.cu\z/ } @sound;
     my $on_gpu = ($ENV{BACKEND} // '') eq 'cuda' && has_gpu();
     compile_together($nvcc, @cuda);
+    push @cuda, grep { $_->[1] =~ /\.cu\z/ } @{ $group{right} },
+        grep { !$by_luck{ $_->[1] =~ s{.*/wrong/|\.cu\z}{}gr } } @races
+        if $on_gpu;
     skip_unless_full('nvcc: each by itself') if !$on_gpu;
     my %program = build_cuda($nvcc, $on_gpu, @cuda);
     skip 'needs an NVIDIA GPU, and BACKEND=cuda', 1 if !$on_gpu;
@@ -355,7 +419,8 @@ SKIP: {
 # --- sanitizers ---
 
 with_sanitizers(sub {
-    my ($what, $cc, undef, $flags) = @_;
+    my ($what, $cc, $sanitizer, $flags) = @_;
+    return if $sanitizer eq 'thread';    # see above, races
     check_all($what, build_cpu($what =~ s/\W+/-/gr, $cc, $flags,
         @{ $group{solution} }));
 });

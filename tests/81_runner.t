@@ -303,6 +303,75 @@ is(scalar(grep { -x } glob "$tree/build/cpu-*/exercises/01_first"), 0,
     is(slurp($mine), $before, 'reset without git: nothing was changed');
 }
 
+# --- lost checks ---
+
+{
+    my ($check) = text(1, $solved) =~ /^(.*require\(.*\n)/m;
+    my $gone = qr/a line outside of the TODO regions is gone or changed: require\(/;
+    broken('a check that is gone', text(1, $solved) =~ s/\Q$check\E/    answer();\n/r,
+        $gone);
+    broken('a check that asks less',
+        text(1, $solved) =~ s/answer\(\) == 42/answer() >= 42/r, $gone);
+    spew($mine, text(1, $solved)
+        =~ s/^(static.*answer)/#include <limits.h>\nint lock;\n\n$1/mr
+        =~ s/$/ \r/gmr);
+    passes('added lines', qr/^exercise 1 is done/m, {}, 'exercise1');
+}
+
+# --- races ---
+
+# A compiler that has no ThreadSanitizer, or one whose programs do not start.
+spew("$tmp/cc", <<'END_SH', 0755);
+#!/bin/sh
+case " $* " in
+*" -fsanitize=thread "*.race\ *)
+    if [ "$RACES" = none ]; then echo 'cannot find -ltsan' >&2; exit 1; fi
+    for a; do case $a in *.race) out=$a ;; esac; done
+    printf '#!/bin/sh\necho "FATAL: ThreadSanitizer: unexpected memory mapping"\nexit 66\n' > "$out"
+    chmod +x "$out"
+    exit 0 ;;
+esac
+exec gcc "$@"
+END_SH
+{
+    my $cell = "static __device__ int cell;\n";
+    my $racy = text(1, $solved)
+        =~ s/^(static __global__ void nothing.*\n\{\n)/$cell$1    cell = 1;\n/mr
+        =~ s/<<<1, 1>>>/<<<8, 1>>>/r;
+  SKIP: {
+        skip_or_fail('gcc -fsanitize=thread does not work here')
+            if !sanitizer_works('gcc', 'thread', '-O1 -g -fsanitize=thread');
+        my ($out) = broken('a race', $racy,
+            qr/blocks race: .* is in \S+\.race\.out/);
+        like($out, qr{^race      exercises/01_first\.cu:7: .* of nothing writes }m,
+            'a race: the line and the kernel');
+        like($out, qr/\(byte 0 of the 4 of a __device__ variable\)/,
+            'a race: the place');
+        my ($raw) = glob "$tree/build/cpu-*/exercises/01_first.race.out";
+        like(slurp($raw), qr/ThreadSanitizer: data race/, 'a race: the raw report');
+        edit("$tree/lessons/v0_half/v0_half.cu", 'atomicAdd(c, sum);',
+            '*c = __hadd_rn(*c, sum);');
+        ($out) = refuses('make race1, planted', qr/^race1: all that is known/, 0, {},
+            'race1');
+        like($out, qr{^race      lessons/v0_half/v0_half\.cu:42: .* of dot_half }m,
+            'make race1, planted: the sentence');
+        edit("$tree/lessons/v0_half/v0_half.cu", '*c = __hadd_rn(*c, sum);',
+            'atomicAdd(c, sum);');
+        passes('make race1', qr/^race1: no block writes without an atomic/m, {},
+            'race1');
+    }
+    passes("make race$_", qr/^race$_: lesson $_ /, {}, "race$_") for 4, 5, 6;
+    spew($mine, text(1, $solved));
+    for my $races (qw(none start)) {
+        my @how = ({ env => { RACES => $races } }, "CC=$tmp/cc", "CFLAGS=-O0 -D$races",
+            'exercise1');
+        passes("no races, $races", qr/^note .* be looked for here: .*\.race\.out$/m,
+            @how);
+        my $out = passes("no races, $races, again", qr/^exercise 1 is done/m, @how);
+        unlike($out, qr/^note/m, "no races, $races: said once");
+    }
+}
+
 # --- numbers ---
 
 for my $what (qw(exercise hint diff solution reset watch)) {

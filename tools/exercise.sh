@@ -10,10 +10,12 @@
 #     sh tools/exercise.sh progress
 #
 # From the Makefile: TASKS, the numbers of all exercises; BUILD, where programs
-# go; BUILD_CU and BUILD_C, the commands that make "$program" of "$source".
+# go; BUILD_CU and BUILD_C, the commands that make "$program" of "$source"; and
+# for the CPU BUILD_RACE, which makes "$program.race" of "$program.c".
 set -eu
 export LC_ALL=C
 seconds=10          # the time limit of a program
+race_seconds=60     # and of one in which races are looked for
 megabytes=50        # the most it may print
 all_hold='done      all checks hold'
 
@@ -54,16 +56,19 @@ stop() {
 start() {
     ulimit -f $((megabytes * 2048))
     if command -v timeout > /dev/null; then
-        exec timeout "$seconds" "$program"
+        exec timeout "$@"
     elif command -v perl > /dev/null; then
-        exec perl -e 'alarm shift; exec @ARGV' "$seconds" "$program"
+        exec perl -e 'alarm shift; exec @ARGV' "$@"
     fi
-    exec "$program"
+    shift
+    exec "$@"
 }
 
-# Runs $program, its output to $program.out; sets status.
+# run OUTPUT SECONDS COMMAND…; sets status.
 run() {
-    (start) > "$program.out" 2>&1 < /dev/null &
+    out=$1
+    shift
+    (start "$@") > "$out" 2>&1 < /dev/null &
     status=0
     wait "$!" 2> /dev/null || status=$?
     ended=$!
@@ -83,7 +88,6 @@ show() {
 
 # Why the program's end is not a success, or nothing.
 problem() {
-    out=$program.out
     signal=
     if [ "$status" -gt 128 ]; then
         signal=$(kill -l $((status - 128)) 2> /dev/null || say $((status - 128)))
@@ -143,10 +147,63 @@ build_and_run() {
         why="it does not compile: begin with the first error above"
         return
     fi
-    run
-    show "$program.out"
+    run "$program.out" "$seconds" "$program"
+    show "$out"
     why=$(problem)
+    if [ -z "$why" ]; then look_for_races; fi
     case $why in ?*) why="$why (a hint: make hint$number)" ;; esac
+    if [ -z "$why" ]; then why=$(changed); fi
+}
+
+# Whether a line outside of the TODO regions is gone. All of the solution's must
+# be there, in their order; others may be added.
+changed() {
+    [ ! -f "$solution" ] || awk -v number="$number" '
+        { sub(/[ \t\r]+$/, "") }
+        FNR == 1 { files++ }
+        files == 1 && /\/\* TODO/ { inside = 1 }
+        files == 1 && !inside && NF { want[++n] = $0 }
+        files == 1 && /\/\* END TODO/ { inside = 0 }
+        files == 2 && at < n && $0 == want[at + 1] { at++ }
+        END {
+            sub(/^ +/, "", want[at + 1])
+            if (at < n)
+                print "a line outside of the TODO regions is gone or changed: " \
+                    want[at + 1] " (see make diff" number ")"
+        }
+    ' "$solution" "$source"
+}
+
+# The same program once more, with ThreadSanitizer: a plain write of what other
+# blocks use is a fault that no result has to show. Older ones of its kind want
+# addresses that are not drawn by lot. Sets why, and says once if it cannot be.
+look_for_races() {
+    case $source in *.cu) ;; *) return 0 ;; esac
+    away=$BUILD/race/away
+    if [ -z "${BUILD_RACE:-}" ] || [ -f "$away" ]; then return 0; fi
+    rm -f "$program.race"
+    status=1
+    if eval "$BUILD_RACE" > "$program.race.out" 2>&1; then
+        run "$program.race.out" "$race_seconds" "$program.race"
+        if grep -q '^FATAL: ThreadSanitizer' "$out"; then
+            run "$out" "$race_seconds" setarch "$(uname -m)" -R "$program.race"
+        fi
+    fi
+    if grep '^race ' "$program.race.out"; then
+        why="blocks race: see the line that begins with race; all that is \
+known of it is in $program.race.out"
+    elif ! grep -q '^exercise ' "$program.race.out"; then
+        say "note      races cannot be looked for here: see $program.race.out"
+        mkdir -p "${away%/*}" && : > "$away"
+    elif [ "$status" = 124 ]; then
+        say "note      races were looked for, but not to the end: it takes too long"
+    else
+        why=$(problem)
+        case $why in ?*)
+            tail -n 3 "$out"
+            why="the second time it was run, to look for races: $why" ;;
+        esac
+    fi
 }
 
 # --- watch ---

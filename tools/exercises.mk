@@ -19,7 +19,7 @@ TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
 
 # BUILD_CU, for those that have kernels, is the backend's.
 BUILD_C = $(CC) $(CPU_FLAGS) $(CFLAGS) -o "$$program" "$$source" -lm
-export BUILD BUILD_CU BUILD_C TASKS
+export BUILD BUILD_CU BUILD_C BUILD_RACE TASKS
 
 $(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend known-arch
 progress $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):

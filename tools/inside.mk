@@ -1,6 +1,7 @@
 # Looking inside the lessons. The Makefile includes this.
 
-.PHONY: $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) $(NUMBERS:%=profile%) listings
+.PHONY: $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) $(NUMBERS:%=profile%) \
+    $(NUMBERS:%=race%) listings
 
 INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
 
@@ -16,10 +17,20 @@ $(NUMBERS:%=sass%): sass%: known-arch
 $(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
 	@sh tools/profile.sh ./lesson$* $(call source_of,$(call name_of,$*))
 
+# Built so, a program has ThreadSanitizer look on: see common/cpu/race.c. (At -O0
+# gcc leaves out what copies a struct, a half.)
+RACE_FLAGS := -O1 -g -fsanitize=thread
+RACE_MAKE = MAKEFLAGS= $(MAKE) -s -j2 BACKEND=cpu CC='$(CC)' \
+    CFLAGS='$(RACE_FLAGS)' BUILD='$(BUILD)/race'
+
+## raceK        look for data races in lesson K, on the CPU
+$(NUMBERS:%=race%): race%:
+	@RACE_MAKE="$(RACE_MAKE)" sh tools/race.sh $* $(BUILD)/race/$(call name_of,$*)
+
 ptxconformance sassconformance: %conformance: known-arch
 	@sh tools/inside.sh $* $(INSIDE_ARCH) $(call source_of,conformance)
 
-ptx% sass% profile%:
+ptx% sass% profile% race%:
 	@echo "make $@: there is no such lesson; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
 
 ### listings     write results/ptx/ and results/sass/ anew

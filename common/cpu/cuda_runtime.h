@@ -257,6 +257,10 @@ void cpu_launch(const char *kernel, dim3 grid, dim3 block, size_t shared,
                 cudaStream_t stream, void (*run_block)(const void *),
                 const void *args);
 
+/* Ends the kernel with error 719. */
+void cpu_trap(void) __attribute__((noreturn));
+#define __trap() cpu_trap()
+
 int cpu_next_row(void);
 
 /* Steps to the block's next thread; 0 when there is none left. */

@@ -13,6 +13,7 @@ enum { GUARD_BYTES = 1 << 16 }; /* a multiple of every page size in use */
 
 struct allocation {
     struct cpu_region region; /* as the program asked for it */
+    void *caller;             /* of cudaMalloc(): where that returned to */
     void *mapping;            /* with the guards */
     size_t mapping_bytes;
     struct allocation *next;
@@ -22,13 +23,27 @@ static struct allocation *allocations;
 
 /* --- what lies where --- */
 
-static const struct cpu_region *find_allocation(const void *p, size_t bytes)
+static const struct allocation *search(const void *p, size_t bytes)
 {
     const struct allocation *a = allocations;
 
     while (a && !cpu_holds(&a->region, p, bytes))
         a = a->next;
+    return a;
+}
+
+static const struct cpu_region *find_allocation(const void *p, size_t bytes)
+{
+    const struct allocation *a = search(p, bytes);
+
     return a ? &a->region : NULL;
+}
+
+void *cpu_find_caller(const void *p)
+{
+    const struct allocation *a = search(p, 1);
+
+    return a ? a->caller : NULL;
 }
 
 /* The list that CPU_DEVICE_VARIABLE() makes, from the linker; none: NULL. */
@@ -125,6 +140,7 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     a->region.begin = (char *)*pointer;
     a->region.end = a->region.begin + bytes;
     a->mapping_bytes = body + 2 * GUARD_BYTES;
+    a->caller = __builtin_return_address(0);
     a->next = allocations;
     allocations = a;
     return cpu_answer(cudaSuccess);

@@ -17,6 +17,9 @@ static inline int cpu_holds(const struct cpu_region *region, const void *p,
 /* The allocation or the variable in which they lie, or NULL. */
 const struct cpu_region *cpu_find_region(const void *p, size_t bytes);
 
+/* Where the cudaMalloc() that gave it returned to; NULL for a variable. */
+void *cpu_find_caller(const void *p);
+
 size_t cpu_physical_bytes(void);
 
 #endif

@@ -54,6 +54,11 @@ void cpu_fail(cudaError_t error, const char *text)
     cpu_fault_at(error, UNKNOWN_ADDRESS, 0);
 }
 
+void cpu_trap(void)
+{
+    cpu_fail(cudaErrorLaunchFailure, "it called __trap()");
+}
+
 void cpu_leave_if_stopping(void)
 {
     if (__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED))

@@ -6,9 +6,9 @@
 
 #include "block.h"
 #include "faults.h"
-#include "fiber.h"
 #include "interleave.h"
 #include "properties.h"
+#include "race.h"
 #include "shared.h"
 #include "status.h"
 
@@ -198,4 +198,5 @@ void cpu_launch(const char *kernel, dim3 grid, dim3 block, size_t shared,
         work(cpu_run_interleaved);
     else
         launch_on_pool();
+    cpu_say_race();
 }
