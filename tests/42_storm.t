@@ -68,7 +68,7 @@ sub rows_of {
 }
 
 is(join(' ', map { @$_ } rows_of({ count => ['a count', '2^12   4096   2.4   7.5',
-    '2^18   262144 left out: up to 5758 ms a launch'] }, 'count')),
+    '2^18   262144 left out: up to 5758 ms per launch'] }, 'count')),
     '4096 4096 2.4 7.5', 'rows that are left out have no figures');
 
 my $all_right = '300 adds: NaN ends, subnormals stay, 65504 + 16 is inf, '
@@ -77,7 +77,7 @@ my $lesson4 = 'lesson device checks work result';
 {
     my $report = check_report(4, $lesson4);
     is("@{ $report->{checks} }", $all_right, 'lesson 4: the checks');
-    is($report->{work}[0], 'adds of 0.00999451 to one half, one a thread',
+    is($report->{work}[0], 'adds of 0.00999451 to one half, one per thread',
         'lesson 4: the work');
     my @rows = rows_of($report, 'work');
     my @sizes = map { ($cpu ? 1 << 10 : 1 << 16) << 2 * $_ } 0 .. 2;

@@ -278,14 +278,14 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc((void **)&d_tries, (size_t)largest * sizeof *d_tries));
 
     ok = check_examples(d_word, d_tries);
-    report("work", "adds of %.6g to one half, one a thread",
+    report("work", "adds of %.6g to one half, one per thread",
            fp16_to_double(ADDEND));
     if (lesson.emulated) {
-        report("", "                tries an add");
+        report("", "                tries per add");
         report("", "start      adds    32-bit CAS    16-bit CAS   sum");
     } else {
         report("", "                     ms                            by "
-                   "hand/   tries an add");
+                   "hand/   tries per add");
         report("", "start      adds  compiled    CAS 32    CAS 16  compiled "
                    "   CAS 32    CAS 16   sum");
     }

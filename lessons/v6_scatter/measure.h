@@ -98,7 +98,7 @@ static inline int report_variants(const struct problem *p, int pattern,
            "%lld rows of the table are hit, the hottest one %lld times; its "
            "first half should be %.6g",
            p->touched, p->hits[p->hottest], p->sum[p->hottest * p->s.width]);
-    report("", "%-8s %10s %10s %10s %12s %9s", "", "ms", "ns a row",
+    report("", "%-8s %10s %10s %10s %12s %9s", "", "ms", "ns per row",
            "first half", "worst error", "bound");
     for (v = 0; v < VARIANTS; v++) {
         print_row(p, pattern, v, &t[v], &f[v]);

@@ -1,7 +1,7 @@
 /* Lesson 7, v6_scatter: rows of halves are added into a table at given indices,
  * as the gradient of an embedding is. How fast can it be, and is it right?
  *
- * Answer: 16 bytes an add, and one add for many rows where rows meet. Grouping
+ * Answer: 16 bytes per add, and one add for many rows where rows meet. Grouping
  * the rows of a block by their index does both, and sums in float on the way;
  * what is then added in half still rounds, so only a float table is right.
  *
