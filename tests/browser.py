@@ -186,11 +186,11 @@ SEEN = r"""() => {
     const isPhone = root.clientWidth < 768;
     for (const list of document.querySelectorAll("details")) list.open = true;
     for (const table of document.querySelectorAll(".table table")) {
-        const end = table.parentNode.getBoundingClientRect().right - 16;
+        const end = table.parentNode.getBoundingClientRect().right;
         const isOff = Array.from(table.querySelectorAll("td")).find(cell =>
-            cell.textContent && place(cell).left > end);
-        if (isOff && (isPhone || !isFile))
-            faults.push(`begins off the screen: ${isOff.textContent}`);
+            cell.textContent && (isPhone ? place(cell).right > end + 1 :
+                !isFile && place(cell).left > end - 16));
+        if (isOff) faults.push(`a cell off the screen: ${isOff.textContent}`);
         if (getComputedStyle(table.rows[1]).display === "block") continue;
         const height = Math.max(...Array.from(table.rows, r => r.offsetHeight));
         if (isFile && height > 60) faults.push(`rows of ${height} px`);
@@ -236,13 +236,15 @@ SHIFT = """() => new Promise(done => {
 
 
 def check_page(tab, page):
-    visit(tab, page)
-    if tab.scripts:
-        shift = tab.evaluate(SHIFT)
-        if shift > MOST_SHIFT:
-            tab.note(f"shifts by {shift}")
+    for _ in range(3):  # on a busy machine one may shift that else does not
+        visit(tab, page)
+        shift = tab.evaluate(SHIFT) if tab.scripts else 0
+        if shift <= MOST_SHIFT:
+            break
+    else:
+        tab.note(f"shifts by {shift}")
     for fault in tab.evaluate(LAYOUT) + (
-            tab.evaluate(SEEN) if "light" in tab.where else []):
+            tab.evaluate(SEEN) if tab.where.endswith("light") else []):
         tab.note(fault)
     total = sum(tab.loaded.values())
     if total > MOST_BYTES:
@@ -558,8 +560,8 @@ def test_faults(browser):
     is_found("a table that cannot scroll", at(
         "table", "<table><tr><td>x</td></tr></table>"), "table")
     is_found("a cell off the screen", at("cell", """<div class="table"><table>
-        <tr><th>a<th>b</tr><tr><td>x<td style="padding-left:400px">y</tr>
-        </table></div>"""), "begins off the screen: y")
+        <tr><th>a<th>b</tr><tr><td>x<td style="padding-left:290px">y</tr>
+        </table></div>"""), "off the screen: y")
     is_found("a column too wide", at("column", """<div class="table"><table>
         <tr><th>a<th style="min-width:9rem">unit</tr><tr><td>x<td>ms</tr>
         </table></div>"""), "too wide: unit")
@@ -632,9 +634,12 @@ def test_pages(browser):
                               for fault in check_page(tab, page)])
     tab.context.close()
     tab = open_tab(browser, 1280)
-    sound("and the measurements on a wide screen", [
-        fault for page in others if page.endswith(".csv.html")
-        for fault in check_page(tab, page)])
+    faults = []
+    for page in others:
+        if page.endswith(".csv.html"):
+            visit(tab, page)
+            faults += [f"{page}: {fault}" for fault in tab.evaluate(SEEN)]
+    sound("and the measurements on a wide screen", faults)
     tab.context.close()
     for width, theme in ((360, "light"), (1280, "light"), (1280, "dark")):
         tab = open_tab(browser, width, theme)

@@ -163,18 +163,18 @@ local function keep_units(inlines)
     return inlines
 end
 
--- How many letters a column wants: room for its longest word, and for its
--- longest cell up to ROOMY letters. Code does not break.
-local ROOMY, PHONE = 15, 38
+-- How many letters a column wants: room for its longest word, and below its
+-- head for its longest cell up to ROOMY letters. Code does not break.
+local ROOMY, PHONE = 15, 40
 
 local function wanted(cells)
     local word, all = 0, 0
-    for _, cell in ipairs(cells) do
+    for i, cell in ipairs(cells) do
         local text = pandoc.utils.stringify(pandoc.walk_block(
             pandoc.Div(cell.contents), { Code = function(code)
                 return pandoc.Str((code.text:gsub(' ', '_')))
             end }))
-        all = math.max(all, utf8.len(text))
+        if i > 1 then all = math.max(all, utf8.len(text)) end
         for run in text:gmatch('%S+') do word = math.max(word, utf8.len(run)) end
     end
     return math.max(word, math.min(all, ROOMY))
@@ -192,7 +192,7 @@ local function scroll(element)
             row.cells[i].attributes['data-label'] = label
             table.insert(column, row.cells[i])
         end
-        width = width + wanted(column) + 2
+        width = width + wanted(column) + 1
     end
     if width > PHONE then class = 'table cards' end
     if page:match('%.csv$') then class = 'table cards flow' end
