@@ -145,11 +145,11 @@ static inline void report_time(const struct timing *t, long long adds)
     double ms = timing_min_ms(t), ns_per_add = ms * 1e6 / (double)adds;
 
     if (t->runs == 1)
-        report("time", "%.4g ms, one run; %.4g ns an add", ms, ns_per_add);
+        report("time", "%.4g ms, one run; %.4g ns per add", ms, ns_per_add);
     else
         report("time",
                "%.4g ms, the smallest of the last %d of %d runs (median %.4g, "
-               "spread %.1f%%); %.4g ns an add",
+               "spread %.1f%%); %.4g ns per add",
                ms, timing_kept(t), t->runs, timing_median_ms(t),
                100 * timing_spread(t), ns_per_add);
 }

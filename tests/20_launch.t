@@ -538,7 +538,7 @@ my $lesson = join '', map { <<"END" } 1 .. 20;
 static __global__ void add$_(float *sum, const float *__restrict__ x, int n)
 {
     int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (i < n) atomicAdd(sum, x[i]); // one add a thread
+    if (i < n) atomicAdd(sum, x[i]); // one add per thread
 }
 
 static void launch_add$_(float *d_sum, const float *d_x, int n)

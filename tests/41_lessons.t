@@ -65,9 +65,9 @@ sub check_report {
 
 my @title = (
     undef,
-    'v0_half: one 2-byte atomicAdd a thread',
-    'v1_pack2: one half2 atomicAdd a thread',
-    'v2_fastadd: one fast add a thread',
+    'v0_half: one 2-byte atomicAdd per thread',
+    'v1_pack2: one half2 atomicAdd per thread',
+    'v2_fastadd: one fast add per thread',
 );
 my $ms = qr/\d+(?:\.\d+)?(?:e[+-]\d+)?/;
 my @default = (undef, 32 << 24, 64 << 24, 32 << 24);
@@ -85,7 +85,7 @@ for my $number (1 .. 3) {
         for value_of($default[$number]);
     like($report->{time}[0], qr{
         ^$ms\ ms,\ the\ smallest\ of\ the\ last\ 5\ of\ 7\ runs\ 
-        \(median\ $ms,\ spread\ [\d.]+%\);\ $ms\ ns\ an\ add\z}x,
+        \(median\ $ms,\ spread\ [\d.]+%\);\ $ms\ ns\ per\ add\z}x,
         "lesson $number: the time");
 }
 
@@ -98,7 +98,7 @@ for my $n (1, 2, 3, 255, 256, 257, 1000, 2798, 2799, 100_001) {
         my $frozen = round_to_half($single[$n] + $product, 0) == $single[$n];
         like($report->{result}[1], $frozen ? qr/^frozen: / : qr/^not frozen/,
             "lesson $number --n $n: whether it is frozen");
-        like($report->{time}[0], qr/^$ms ms, one run; $ms ns an add\z/,
+        like($report->{time}[0], qr/^$ms ms, one run; $ms ns per add\z/,
             "lesson $number --n $n: one run");
     }
     check_report(2, $paired[$n / 2], $n, '--n', $n, '--runs', 1)
@@ -340,7 +340,7 @@ SKIP: {
             './lesson1', '--n', 1000);
         is($status, 3, "$name: exit 3");
         unlike($out, qr/^(work|result|time)/m, "$name: no result");
-        like($err, qr/^\S*lesson\.h:\d+: cudaGetDeviceCount.*\(error \d+, cuda/m,
+        like($err, qr/^\S*device\.h:\d+: cudaGetDeviceCount.*\(error \d+, cuda/m,
             "$name: stderr names the call and the error");
         like($err, qr/^try: `make BACKEND=cpu lesson1` /m,
             "$name: stderr says what to do");

@@ -74,8 +74,8 @@ sub limits {
 
 # --- the report ---
 
-my @ladder = ('half, one a thread', 'float, one a thread', 'half, one a block',
-    'float, one a block', 'full', 'full, b 2 bytes off', 'full, in order');
+my @ladder = ('half, one per thread', 'float, one per thread', 'half, one per block',
+    'float, one per block', 'full', 'full, b 2 bytes off', 'full, in order');
 my @variants = qw(half_a_thread float_a_thread half_a_block float_a_block
     v5_reduce v5_reduce_shifted v5_reduce_in_order);
 

@@ -243,7 +243,7 @@ function mark_gpu(name, x, y) {
 }
 
 function storm_tries() {
-    title = "Tries an add against the number of adds"
+    title = "Tries per add against the number of adds"
     see = "A frozen add needs one try; from 0, an add needs many tries on" \
         " average while all adds are in flight at once, and fewer the more" \
         " adds come after the freeze; where the cell keeps changing, the tries" \
@@ -253,7 +253,7 @@ function storm_tries() {
     sweep("a count that never repeats", 4, "count_2B", "tries_per_add")
     sweep("2 bytes, +1 and −1 in turn", 5, "alternate_2B", "tries_per_add")
     adds_axis()
-    decades(0.5, "tries an add")
+    decades(0.5, "tries per add")
 }
 
 function storm_k() {
@@ -261,7 +261,7 @@ function storm_k() {
     see = "At every number of threads in flight, long-lived threads, which add" \
         " again and again, make each other fail more often than threads that" \
         " add once and end."
-    lifetimes("one add a thread", 1, "one add a thread")
+    lifetimes("one add per thread", 1, "one add a thread")
     lifetimes("long-lived threads", 4, "long-lived")
     need_points()
     threads_axes(most["x"] * 1.08, most["y"],

@@ -17,15 +17,15 @@
 # What includes this calls make_table().
 
 BEGIN {
-    HEAD["lifetime"] = "| threads in flight | one add a thread: ms | k |" \
+    HEAD["lifetime"] = "| threads in flight | one add per thread: ms | k |" \
         " long-lived: ms | k |"
     HEAD["lanes"] = "| lanes that add | threads that add at a time | ms | k |"
-    HEAD["block"] = "| threads a block | ms | k |"
-    HEAD["carveout"] = "| shared memory | ms | tries | ns a try |"
-    HEAD["distance"] = "| cells apart | 2 bytes: ns an add | tries an add |" \
-        " 4 bytes: ns an add | a 4-byte add to each cell |"
-    HEAD["price"] = "| rows | ns a try, least | most | ns a try, by" \
-        " regression | ns an add besides |"
+    HEAD["block"] = "| threads per block | ms | k |"
+    HEAD["carveout"] = "| shared memory | ms | tries | ns per try |"
+    HEAD["distance"] = "| cells apart | 2 bytes: ns per add | tries per add |" \
+        " 4 bytes: ns per add | a 4-byte add to each cell |"
+    HEAD["price"] = "| rows | ns per try, least | most | ns per try, by" \
+        " regression | ns per add besides |"
     HEAD["place"] = "| places | ms, least | most | tries, least | most |"
     if (table != "") {
         for (i = 1; i < ARGC; i++)

@@ -136,6 +136,29 @@ read_word(const uint16_t *half)
     return *(const uint32_t *)((uintptr_t)half & ~(uintptr_t)3);
 }
 
+/* A GPU has no compare-and-swap of 2 bytes: it swaps the word, and again as
+ * long as the other half was in the way (results/sass/lesson4.sm_90.txt). It
+ * loads the word before it; that takes no time here, as all that is no atomic.
+ */
+unsigned short cpu_swap_ushort_in_turns(unsigned short *p,
+                                        unsigned short expected,
+                                        unsigned short next)
+{
+    unsigned shift = (uintptr_t)p & 2 ? 16 : 0;
+    uint32_t others = 0xffff0000u >> shift, seen, old;
+
+    require_place(p, sizeof *p);
+    old = read_word(p);
+    do {
+        cpu_check(p, sizeof *p); /* waits for its turn */
+        seen = old;
+        old = read_word(p);
+    } while (((old ^ seen) & others) != 0);
+    if ((unsigned short)(old >> shift) == expected)
+        *p = next;
+    return (unsigned short)(old >> shift);
+}
+
 /* The GPU swaps the 4-byte word around the half, so a neighbour that changes
  * makes a try fail, too. */
 uint16_t cpu_add_half_in_turns(uint16_t *p, uint16_t v)

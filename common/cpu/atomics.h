@@ -127,7 +127,20 @@ static inline float cpu_atomic_exch_float(float *p, float v)
 CPU_DEFINE_CAS(cpu_atomic_cas_int, int)
 CPU_DEFINE_CAS(cpu_atomic_cas_unsigned, unsigned)
 CPU_DEFINE_CAS(cpu_atomic_cas_ull, unsigned long long)
-CPU_DEFINE_CAS(cpu_atomic_cas_ushort, unsigned short)
+CPU_DEFINE_CAS(cpu_swap_ushort, unsigned short)
+
+/* In interleaved mode one of 2 bytes is the loop that a GPU runs. */
+unsigned short cpu_swap_ushort_in_turns(unsigned short *p,
+                                        unsigned short expected,
+                                        unsigned short next);
+
+static inline unsigned short cpu_atomic_cas_ushort(unsigned short *p,
+                                                   unsigned short expected,
+                                                   unsigned short next)
+{
+    return cpu_interleaved ? cpu_swap_ushort_in_turns(p, expected, next)
+                           : cpu_swap_ushort(p, expected, next);
+}
 
 /* --- float, double, half --- */
 

@@ -156,7 +156,8 @@ unsigned cpu_lane(void)
     return index_in_block() % LANES;
 }
 
-/* Once a block, when the first thread has to wait: those before it are done. */
+/* Once per block, when the first thread has to wait: those before it are done.
+ */
 static struct pool_block *begin_waiting(void)
 {
     dim3 dim = cpu_self.block_dim;

@@ -8,7 +8,7 @@
  * and recorded, and stops all threads. */
 void cpu_run_guarded(void (*run)(void));
 
-/* Makes faults of the signals that plain accesses end in. Once a program. */
+/* Makes faults of the signals that plain accesses end in. Once per program. */
 void cpu_install_handlers(void);
 
 /* Ends the kernel: an access of BYTES bytes, or a plain one where that is 0. */

@@ -2,7 +2,7 @@
  * memory. It shows how often a compare-and-swap fails; it knows nothing of time
  * on a GPU.
  *
- * All requests go through one queue, which serves one request a tick, in the
+ * All requests go through one queue, which serves one request per tick, in the
  * order of their arrival. A thread waits for the answer and then sends its next
  * request, which arrives LATENCY ticks later, and up to JITTER more, drawn by a
  * generator with a seed. Between its requests a thread takes no time. R threads
@@ -263,7 +263,7 @@ static void serve(struct resident *residents)
         struct slot *slot = pop();
         struct resident *resident = &residents[slot->resident];
         if (slot->state == WAITING)
-            cpu_now++; /* the queue serves one request a tick */
+            cpu_now++; /* the queue serves one request per tick */
         if (cpu_now < slot->due)
             cpu_now = slot->due;
         resume(slot, resident);

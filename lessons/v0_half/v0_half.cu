@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     struct timing t;
     int ok;
 
-    lesson_begin(1, "v0_half", "one 2-byte atomicAdd a thread", argc, argv,
+    lesson_begin(1, "v0_half", "one 2-byte atomicAdd per thread", argc, argv,
                  options, 2);
     if (plain && n > 4294967295LL)
         lesson_usage_error("--plain counts in 32 bits: --n below 2^32");

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     struct timing t;
     int ok;
 
-    lesson_begin(2, "v1_pack2", "one half2 atomicAdd a thread", argc, argv,
+    lesson_begin(2, "v1_pack2", "one half2 atomicAdd per thread", argc, argv,
                  options, 2);
     require_pairs(n, offset);
     report_device();

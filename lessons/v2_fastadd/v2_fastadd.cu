@@ -223,8 +223,8 @@ int main(int argc, char **argv)
     struct timing t;
     int ok;
 
-    lesson_begin(3, "v2_fastadd", "one fast add a thread", argc, argv, options,
-                 2);
+    lesson_begin(3, "v2_fastadd", "one fast add per thread", argc, argv,
+                 options, 2);
     report_device();
     require_memory(2 * (unsigned long long)n * sizeof(half));
     pad = __float2half_rn(plus ? 0.0f : -0.0f);

@@ -232,11 +232,11 @@ static int measure(uint16_t start, long long n, uint16_t *d_word,
             CHECK(cudaMemcpy(&sum, d_word, sizeof sum, cudaMemcpyDeviceToHost));
             ok &= sum == expected;
         }
-    for (way = CAS32; way < WAYS; way++)
+    for (way = CAS32; way < (lesson.emulated ? CAS16 : WAYS); way++)
         tries[way] = count_tries(way, d_word, start, n, d_tries);
     if (lesson.emulated)
-        report("", "%5g %9lld %13.2f %13.2f   %s", fp16_to_double(start), n,
-               tries[CAS32], tries[CAS16], ok ? "ok" : "WRONG");
+        report("", "%5g %9lld %15.2f   %s", fp16_to_double(start), n,
+               tries[CAS32], ok ? "ok" : "WRONG");
     else
         report("", "%5g %9lld %9.4g %9.4g %9.4g %9.3f %9.2f %9.2f   %s",
                fp16_to_double(start), n, timing_min_ms(&t[COMPILED]),
@@ -278,14 +278,14 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc((void **)&d_tries, (size_t)largest * sizeof *d_tries));
 
     ok = check_examples(d_word, d_tries);
-    report("work", "adds of %.6g to one half, one a thread",
+    report("work", "adds of %.6g to one half, one per thread",
            fp16_to_double(ADDEND));
     if (lesson.emulated) {
-        report("", "                tries an add");
-        report("", "start      adds    32-bit CAS    16-bit CAS   sum");
+        report("", "CAS 16 not counted: its loads take no time in the model");
+        report("", "start      adds   tries per add   sum");
     } else {
         report("", "                     ms                            by "
-                   "hand/   tries an add");
+                   "hand/   tries per add");
         report("", "start      adds  compiled    CAS 32    CAS 16  compiled "
                    "   CAS 32    CAS 16   sum");
     }

@@ -75,10 +75,14 @@ static void report_predicted(const struct account *a, const struct outcome *o)
  * and each add that moved the sum. */
 static void report_model(const struct outcome *last)
 {
-    report("account", "k = %.2f, from (tries - 1) n / (M R)",
+    report("account",
+           "k = %.2f, from (tries - 1) n / (M R): the model's, not a GPU's",
            (last->tries - 1) * (double)last->n /
                (MOVING * (double)last->in_flight));
-    report("", "a model of one queue: these are counts, and no GPU's times");
+    report("",
+           "it follows from how long the model lets a thread wait, and from "
+           "the seed;");
+    report("", "where it is close to a GPU's, that is chance");
 }
 
 enum { FIT_ROW = 5, LAST_ROW = 8 }; /* of a sweep from 2^12: 2^22, 2^28 */

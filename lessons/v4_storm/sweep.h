@@ -11,10 +11,10 @@ static void report_table(const char *label, const char *title)
 {
     report(label, "%s", title);
     if (lesson.emulated)
-        report("", "%10s %10s %14s", "adds", "in flight", "tries an add");
+        report("", "%10s %10s %14s", "adds", "in flight", "tries per add");
     else
         report("", "%10s %10s %12s %12s %9s %14s", "adds", "in flight",
-               "2 bytes ms", "4 bytes ms", "2B/4B", "tries an add");
+               "2 bytes ms", "4 bytes ms", "2B/4B", "tries per add");
 }
 
 static void format_n(char *text, size_t size, long long n)
@@ -66,7 +66,7 @@ static int run_case(const struct storm *s, const char *name, double limit_ms,
     if (done)
         report_row(s, name, o);
     else
-        report("", "%10s %10lld left out: up to %.0f ms a launch", n,
+        report("", "%10s %10lld left out: up to %.0f ms per launch", n,
                o->in_flight, limit_ms);
     *all_ok &= o->ok;
     return done;

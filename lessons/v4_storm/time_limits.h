@@ -20,8 +20,8 @@ static double elapsed_ms(void)
            (double)(now.tv_nsec - began.tv_nsec) * 1e-6;
 }
 
-/* How long the 2-byte launch may take: by the account, with 1 ns a try and the
- * largest k. Where the sum never freezes, the time grows at most with the
+/* How long the 2-byte launch may take: by the account, with 1 ns per try and
+ * the largest k. Where the sum never freezes, the time grows at most with the
  * square of n, from the row before where there is one. */
 static double bound_ms(const struct storm *s, long long before_n,
                        double before_ms)

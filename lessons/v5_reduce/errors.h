@@ -14,7 +14,7 @@ static int sweep_errors(long long most)
     int k, ok = 1;
     long long n;
 
-    report("errors", "%10s %20s %20s %20s %9s", "n", steps[HALF_THREAD].name,
+    report("errors", "%10s %20s %20s %21s %8s", "n", steps[HALF_THREAD].name,
            steps[BF16_THREAD].name, steps[FLOAT_THREAD].name, "full");
     for (n = 1 << 8; n <= most; n *= 4) {
         set_exact(n);
@@ -27,7 +27,7 @@ static int sweep_errors(long long most)
             error[k] = fabs(sum - exact.sum) / exact.sum;
             csv_step(shown[k], n, NULL, 0, sum, error[k]);
         }
-        report("", "%10lld %20.2g %20.2g %20.2g %9.2g%s", n, error[0], error[1],
+        report("", "%10lld %20.2g %20.2g %21.2g %8.2g%s", n, error[0], error[1],
                error[2], error[3], ok ? "" : "  WRONG");
     }
     return ok;

@@ -28,11 +28,11 @@ static const struct {
     const char *variant, *name;
     int type, products;
 } steps[STEPS] = {
-    {"half_a_thread", "half, one a thread", HALF, 1},
-    {"bf16_a_thread", "bf16, one a thread", BF16, 1},
-    {"float_a_thread", "float, one a thread", FLOAT, 1},
-    {"half_a_block", "half, one a block", HALF, BLOCK_THREADS},
-    {"float_a_block", "float, one a block", FLOAT, BLOCK_THREADS},
+    {"half_a_thread", "half, one per thread", HALF, 1},
+    {"bf16_a_thread", "bf16, one per thread", BF16, 1},
+    {"float_a_thread", "float, one per thread", FLOAT, 1},
+    {"half_a_block", "half, one per block", HALF, BLOCK_THREADS},
+    {"float_a_block", "float, one per block", FLOAT, BLOCK_THREADS},
     {"v5_reduce", "full", FLOAT, 0},
     {"v5_reduce_shifted", "full, b 2 bytes off", FLOAT, 0},
     {"v5_reduce_in_order", "full, in order", FLOAT, 0},
@@ -155,7 +155,7 @@ static int climb(int step, long long n, double copy_ms)
     }
     ms = timing_min_ms(&t);
     error = fabs(sum - exact.sum) / exact.sum;
-    report("", "%-20s %9.4g %8.4g %8.3g%% %12.9g %9.2g%s", steps[step].name, ms,
+    report("", "%-21s %8.4g %8.4g %8.3g%% %12.9g %9.2g%s", steps[step].name, ms,
            4e-6 * (double)n / ms, 100 * copy_ms / ms, sum, error,
            !ok                                                      ? "  WRONG"
            : steps[step].products > 0 && add_part(step, sum) == sum ? "  frozen"
@@ -173,7 +173,7 @@ static int climb_all(long long n, int steps_to_climb)
     set_exact(n);
     report("work", "%lld products of 0.1 and 0.1 in half; their sum is %.9g", n,
            exact.sum);
-    report("", "%-20s %9s %8s %9s %12s %9s", "", "ms", "GB/s", "of copy", "sum",
+    report("", "%-21s %8s %8s %9s %12s %9s", "", "ms", "GB/s", "of copy", "sum",
            "error");
     for (step = 0; step < steps_to_climb; step++)
         if (step != BF16_THREAD)

@@ -1,7 +1,7 @@
 /* Lesson 6, v5_reduce: how is an inner product done right?
  *
  * Answer: every thread adds its products in float, in a register; then the warp
- * adds, then the block, and one float atomic a block is left. With 16-byte
+ * adds, then the block, and one float atomic per block is left. With 16-byte
  * loads, several of them in flight, that takes as long as reading the vectors.
  *
  * Build it alone:  nvcc -arch=native -Icommon -o lesson6 \
@@ -48,7 +48,7 @@ static __device__ float block_sum(float value)
     return warp_sum(threadIdx.x < warps ? of_warp[threadIdx.x] : 0);
 }
 
-/* --- the ladder: one element a thread --- */
+/* --- the ladder: one element per thread --- */
 
 /* A product of two halves has at most 22 bits: it is exact in float. */
 static __device__ float product(half a, half b)
@@ -107,7 +107,7 @@ static __global__ void float_a_block(const half *a, const half *b, float *c,
 /* --- the full version --- */
 
 enum { DOT_THREADS = 512, MOST_BLOCKS = 4096 };
-enum { VECTOR = 8, TILE = 2 * DOT_THREADS }; /* halves; vectors a turn */
+enum { VECTOR = 8, TILE = 2 * DOT_THREADS }; /* halves; vectors per turn */
 
 /* The work: the first `head` elements, then `vectors` of eight, then the rest.
  * The address of a + head is a multiple of 16; b + head lies `shift` halves
@@ -191,8 +191,8 @@ static __device__ float sum_span(struct span s, int is_shifted)
     return sum0 + sum1;
 }
 
-/* One float atomic a block, in whatever order they come. The block that is done
- * last hands the sum over and leaves the scratch as it was. */
+/* One float atomic per block, in whatever order they come. The block that is
+ * done last hands the sum over and leaves the scratch as it was. */
 static __device__ void finish(float part, struct scratch *s, float *result)
 {
     if (threadIdx.x > 0)

@@ -1,7 +1,7 @@
 /* Lesson 7, v6_scatter: rows of halves are added into a table at given indices,
  * as the gradient of an embedding is. How fast can it be, and is it right?
  *
- * Answer: 16 bytes an add, and one add for many rows where rows meet. Grouping
+ * Answer: 16 bytes per add, and one add for many rows where rows meet. Grouping
  * the rows of a block by their index does both, and sums in float on the way;
  * what is then added in half still rounds, so only a float table is right.
  *
@@ -9,7 +9,7 @@
  *                      lessons/v6_scatter/v6_scatter.cu
  * It first checks six variants bit for bit on small tables. Then it times them
  * on uniform indices, on Zipf's and on all rows into one, and prints the worst
- * error of each beside the bound that it must keep. */
+ * error of each beside the bound that it must keep, and which sums froze. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -342,9 +342,7 @@ int main(int argc, char **argv)
     for (pattern = 0; pattern < PATTERNS; pattern++)
         if (only == 0 || only == pattern + 1)
             ok &= measure(&p, pattern);
-    report("result", "%s",
-           ok ? "all sums within their bounds, nothing else touched: ok"
-              : "WRONG");
+    report_result(ok);
     destroy_problem(&p);
     return ok ? 0 : EXIT_WRONG;
 }

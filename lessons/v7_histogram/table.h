@@ -36,8 +36,8 @@ static void csv_histogram(const struct variant *v, int kind,
             ms * 1e6 / (double)bytes_of(v), total);
 }
 
-/* A row of the table: bytes a nanosecond for each kind of data. Returns whether
- * all counts are right. */
+/* A row of the table: bytes per nanosecond for each kind of data. Returns
+ * whether all counts are right. */
 static int report_row(const struct variant *v)
 {
     static struct timing t;

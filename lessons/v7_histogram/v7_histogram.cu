@@ -67,7 +67,7 @@ static __global__ void count_global_float(const unsigned char *data,
         atomicAdd(&counts[slot_of(data[i], bins)], 1.0f);
 }
 
-/* --- one copy a block, in shared memory --- */
+/* --- one copy per block, in shared memory --- */
 
 /* The copy has a cell for every byte that there is, bin or not: so the loop
  * needs no guard. The merge has one. */
@@ -101,7 +101,7 @@ static __global__ void count_block_float(const unsigned char *data, long long n,
     atomicAdd(&counts[slot_of(v, bins)], (count64)copy[v]);
 }
 
-/* --- many copies a block --- */
+/* --- many copies per block --- */
 
 /* Counts 4 bytes; the cell of value v is mine[v * step]. */
 static __device__ void count_4(unsigned *mine, unsigned step, unsigned word)
@@ -131,7 +131,7 @@ static __device__ void count_narrow(const unsigned char *data, long long n,
 
 /* The same with 16-byte loads, two of them in flight. These need an address
  * that is a multiple of 16: the bytes before the first such address and behind
- * the last, 15 each at most, are counted one a thread. */
+ * the last, 15 each at most, are counted one per thread. */
 static __device__ void count_wide(const unsigned char *data, long long n,
                                   unsigned *mine, unsigned step)
 {
@@ -154,9 +154,10 @@ static __device__ void count_wide(const unsigned char *data, long long n,
         atomicAdd(&mine[data[tail] * step], 1u);
 }
 
-/* A copy a warp: copies follow each other, and the lanes of a warp meet in one.
- * A copy a bank: word k of shared memory is in bank k % 32, so that copy b lies
- * in bank b, and the lanes of a warp, each in a copy of its own, never meet. */
+/* A copy per warp: copies follow each other, and the lanes of a warp meet in
+ * one. A copy per bank: word k of shared memory is in bank k % 32, so that copy
+ * b lies in bank b, and the lanes of a warp, each in a copy of its own, never
+ * meet. */
 static __global__ void count_copies(const unsigned char *data, long long n,
                                     unsigned bins, count64 *counts, int by_bank,
                                     int wide)
@@ -186,20 +187,20 @@ static __global__ void count_copies(const unsigned char *data, long long n,
 
 enum type { INT, FLOAT };
 enum place { GLOBAL, BLOCK, WARP, BANK };
-enum grid { ONE, MANY }; /* an element a thread; as many threads as fit */
+enum grid { ONE, MANY }; /* one element per thread; as many threads as fit */
 
 static const struct variant {
     const char *name, *what;
     int type, place, wide, grid;
 } variants[] = {
-    {"global", "global, one element a thread", INT, GLOBAL, 0, ONE},
-    {"block_one", "a copy a block, one", INT, BLOCK, 0, ONE},
-    {"block", "a copy a block, many elements", INT, BLOCK, 0, MANY},
-    {"warp", "a copy a warp, many", INT, WARP, 0, MANY},
-    {"warp_wide", "a copy a warp, 16 bytes a load", INT, WARP, 1, MANY},
-    {"bank_wide", "a copy a bank, 16 bytes a load", INT, BANK, 1, MANY},
+    {"global", "global, one element per thread", INT, GLOBAL, 0, ONE},
+    {"block_one", "a copy per block, one", INT, BLOCK, 0, ONE},
+    {"block", "a copy per block, many elements", INT, BLOCK, 0, MANY},
+    {"warp", "a copy per warp, many", INT, WARP, 0, MANY},
+    {"warp_wide", "a copy per warp, 16-byte loads", INT, WARP, 1, MANY},
+    {"bank_wide", "a copy per bank, 16-byte loads", INT, BANK, 1, MANY},
     {"global_float", "float: global, one", FLOAT, GLOBAL, 0, ONE},
-    {"block_float", "float: a copy a block, many", FLOAT, BLOCK, 0, MANY},
+    {"block_float", "float: a copy per block, many", FLOAT, BLOCK, 0, MANY},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 

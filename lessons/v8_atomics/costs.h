@@ -8,7 +8,7 @@
 #include "timing.h"
 
 enum {
-    COST_THREADS = 1024, /* a block */
+    COST_THREADS = 1024, /* per block */
     FAR_LOG2 = 20,       /* cells in global memory, where they are many */
     NEAR_LOG2 = 10       /* and in shared: one for each thread */
 };
@@ -41,7 +41,7 @@ enum place { GLOBAL_ONE, GLOBAL_MANY, SHARED_ONE, SHARED_MANY, PLACES };
 struct cost {
     void *cells; /* all zero */
     int log2_cells;
-    int repeats; /* adds a thread in shared memory; 0: one in global */
+    int repeats; /* adds per thread in shared memory; 0: one in global */
 };
 
 /* The body of a kernel that is timed: adds `up` and `down` in turn, so that the
@@ -111,8 +111,8 @@ static inline int is_sum_right(int way, long long n, const void *d_cells)
            sum == (way == COST_MERGED ? (unsigned long long)n : 0);
 }
 
-/* Prints the CSV row of one way in one place; ns a call, of one multiprocessor
- * where it is in shared memory, or 0 where the sum is wrong. */
+/* Prints the CSV row of one way in one place; ns per call, of one
+ * multiprocessor where it is in shared memory, or 0 where the sum is wrong. */
 static inline double cost_of(int way, int place, long long n,
                              const struct timing *t, int ok)
 {
@@ -130,7 +130,7 @@ static inline double cost_of(int way, int place, long long n,
 
 static inline void print_cost_heading(void)
 {
-    report("costs", "%11s %22s %24s", "ns a call", "global memory",
+    report("costs", "%11s %22s %24s", "ns per call", "global memory",
            "shared memory, 1 block");
     report("", "%11s %10s %11s %12s %11s", "", "1 cell", "2^20 cells", "1 cell",
            "1024 cells");

@@ -28,7 +28,7 @@ typedef struct trial {
     u64 cells[THREADS], shared_cells[THREADS];
     u64 old[THREADS], shared_old[THREADS]; /* what the calls returned */
     unsigned stride;                       /* 1: a cell for each thread; 0: one
-                                              for all, one a block if shared */
+                                              for all, per block if shared */
 } trial;
 
 /* --- the definitions --- */

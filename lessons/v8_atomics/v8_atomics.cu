@@ -229,7 +229,7 @@ static void launch_cost(int way, unsigned blocks, struct cost c)
 }
 /* clang-format on */
 
-/* Times one way in one place; ns a call, or 0 where the sum is wrong. */
+/* Times one way in one place; ns per call, or 0 where the sum is wrong. */
 static double measure(int way, int place, void *d_cells)
 {
     static struct timing t;

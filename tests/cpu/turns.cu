@@ -81,6 +81,26 @@ static __global__ void add_by_hand(half *cells, unsigned neighbour, half value,
     tries[i] = count;
 }
 
+/* By the compare-and-swap of 2 bytes; counts its calls. */
+static __global__ void add_by_16(half *cells, unsigned neighbour, half value,
+                                 unsigned n, unsigned *calls)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x, count = 0;
+    unsigned short *cell = (unsigned short *)cells + (i & neighbour);
+    unsigned short old, seen;
+
+    if (i >= n)
+        return;
+    old = *cell;
+    do {
+        half sum = __hadd_rn(__ushort_as_half(old), value);
+        seen = old;
+        old = atomicCAS(cell, seen, __half_as_ushort(sum));
+        count++;
+    } while (old != seen);
+    calls[i] = count;
+}
+
 static __global__ void add_built_in(half *cells, unsigned neighbour, half value,
                                     unsigned n)
 {
@@ -90,8 +110,10 @@ static __global__ void add_built_in(half *cells, unsigned neighbour, half value,
         atomicAdd(cells + (i & neighbour), value);
 }
 
+enum { BUILT_IN, BY_HAND, BY_16 };
+
 struct storm {
-    int by_hand;
+    int by_hand; /* or another way */
     uint16_t start;
     unsigned n, block_threads, resident;
     unsigned neighbour; /* 1: every second add goes to the high half, from 0 */
@@ -118,7 +140,10 @@ static void launch_storm(const struct storm *s)
     word[1] = 0;
     CHECK(cudaMemcpy(d_cells, word, sizeof word, cudaMemcpyHostToDevice));
     CHECK(cudaMemset(d_tries, 0, sizeof tries));
-    if (s->by_hand)
+    if (s->by_hand == BY_16)
+        add_by_16<<<blocks, s->block_threads, shared_for(s->resident)>>>(
+            d_cells, s->neighbour, value, s->n, d_tries);
+    else if (s->by_hand)
         add_by_hand<<<blocks, s->block_threads, shared_for(s->resident)>>>(
             d_cells, s->neighbour, value, s->n, d_tries);
     else
@@ -228,6 +253,34 @@ static void check_requests(void)
                built_in.high == sum_of(0, s.n / 2) &&
                by_hand.low == built_in.low && by_hand.high == built_in.high,
            "both halves: both sums are right");
+}
+
+/* It is a loop on the word: that turns once more where the other half was in
+ * the way, which its caller does not see. */
+static void check_two_bytes(void)
+{
+    struct storm s = usual_storm();
+    struct counts of_4 = run_storm(s), of_2;
+
+    s.by_hand = BY_16;
+    of_2 = run_storm(s);
+    expect(same_counts(&of_2, &of_4),
+           "swaps of 2 bytes beside a half that rests: those of 4");
+    s.neighbour = 1;
+    of_2 = run_storm(s);
+    s.by_hand = BY_HAND;
+    of_4 = run_storm(s);
+    expect(of_2.low == of_4.low && of_2.high == of_4.high,
+           "swaps of 2 bytes, both halves: both sums are right");
+    expect(of_2.requests > of_2.tries,
+           "and more requests than calls, %llu and %llu", of_2.requests,
+           of_2.tries);
+    s.by_hand = BY_16;
+    s.start = FROZEN;
+    of_2 = run_storm(s);
+    expect(of_2.low == FROZEN && of_2.requests > of_2.tries,
+           "frozen beside a half that moves: %llu calls, %llu requests",
+           of_2.tries, of_2.requests);
 }
 
 static void check_frozen(void)
@@ -616,6 +669,7 @@ int main(int argc, char **argv)
     check_attributes();
     check_seeds();
     check_requests();
+    check_two_bytes();
     check_frozen();
     check_growth();
     check_shapes();

@@ -174,7 +174,7 @@ static void *to_host(void *d_from, size_t bytes)
     return copy;
 }
 
-/* --- half: one operation a thread --- */
+/* --- half: one operation per thread --- */
 
 enum { SUM, PRODUCT, FMA, CELL, OLD, PAIR_CELL, PAIR_OLD, RESULTS };
 
@@ -271,7 +271,7 @@ static void check_halves(int random_count, unsigned mode)
     free(results);
 }
 
-/* --- the other types: one atomicAdd a thread --- */
+/* --- the other types: one atomicAdd per thread --- */
 
 struct words {
     unsigned long long l;

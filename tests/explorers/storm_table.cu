@@ -80,7 +80,7 @@ static void print_case(unsigned seed, unsigned threads, unsigned resident,
 
 int main(void)
 {
-    /* seed, threads a block, blocks in flight, adds */
+    /* seed, threads per block, blocks in flight, adds */
     static const unsigned cases[][4] = {
         {1, 1, 1, 1},         {1, 1, 1, 40},
         {1, 2, 1, 64},        {1, 4, 1, 64},

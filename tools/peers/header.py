@@ -1,8 +1,8 @@
 """include/half_atomics.h beside the pattern of PyTorch's fastAtomicAdd.
 
-2^24 adds to random cells, one a thread; and the same number in twos or eights,
-by as many threads fewer. The adds are 1 and -1, as a hash of the thread has it
-(times 1 to 8 in an eight); where they are more than 1,024 a cell, or 256 in
+2^24 adds to random cells, one per thread; and the same number in twos or
+eights, by as many threads fewer. The adds are 1 and -1, as a hash of the thread has it
+(times 1 to 8 in an eight); where they are more than 1,024 per cell, or 256 in
 bf16, the others are 0, so that all sums are exact.
 
 The cells begin where an allocation does. How fast an array of 2^10 to 2^19
@@ -45,7 +45,7 @@ def places(torch, threads):
 
 def comparison(torch, library, work, kernels, power, width=1, odd=False,
                moving=False):
-    """`width` neighbours an add, 2^power cells in all; odd: the first of them
+    """`width` neighbours per add, 2^power cells in all; odd: the first of them
     is not at a multiple of 4 bytes."""
     threads = ADDS // width
     groups = (1 << power) // width
