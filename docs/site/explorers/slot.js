@@ -61,9 +61,9 @@ function describe(o, r) {
     beside.before === MINUS_ZERO ? 'turns from −0 into +0' :
     'stays NaN, but loses its payload'}. `;
   if (beside.outside)
-    return say(true, s + 'It is not the array’s. At the end of an allocation ' +
-      'it is outside of it. A GPU reports no error; compute-sanitizer and ' +
-      'the CPU emulation do.');
+    return say(true, s + 'That half is not the array’s, and may lie outside ' +
+      'the allocation. A GPU reports no error; compute-sanitizer and the CPU ' +
+      'emulation do.');
   if (beside.before === MINUS_ZERO && beside.after !== MINUS_ZERO)
     return say(true, s + '1/x and a comparison of bits can tell.');
   return say(false, s + 'One half2 atomic did both.');
