@@ -137,9 +137,8 @@ read_word(const uint16_t *half)
 }
 
 /* A GPU has no compare-and-swap of 2 bytes: it swaps the word, and again as
- * long as the other half was in the way (results/sass/lesson4.sm_90.txt). It
- * loads the word before it; that takes no time here, as all that is no atomic.
- */
+ * long as the other half was in the way (results/sass/lesson4.sm_90.txt). The
+ * load before that takes no time here: nothing but an atomic does. */
 unsigned short cpu_swap_ushort_in_turns(unsigned short *p,
                                         unsigned short expected,
                                         unsigned short next)

@@ -129,7 +129,7 @@ CPU_DEFINE_CAS(cpu_atomic_cas_unsigned, unsigned)
 CPU_DEFINE_CAS(cpu_atomic_cas_ull, unsigned long long)
 CPU_DEFINE_CAS(cpu_swap_ushort, unsigned short)
 
-/* In interleaved mode one of 2 bytes is the loop that a GPU runs. */
+/* In interleaved mode a swap of 2 bytes is the loop that a GPU runs. */
 unsigned short cpu_swap_ushort_in_turns(unsigned short *p,
                                         unsigned short expected,
                                         unsigned short next);

@@ -296,7 +296,7 @@ static void check_frozen(void)
             c = run_storm(s);
             expect(c.requests == s.n && c.low == FROZEN &&
                        (!by_hand || c.tries == s.n),
-                   "frozen, %s, %u in flight: one try an add",
+                   "frozen, %s, %u in flight: one try per add",
                    by_hand ? "by hand" : "half atomicAdd",
                    s.resident * s.block_threads);
         }
