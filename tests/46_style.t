@@ -225,7 +225,7 @@ sub not_there {
         files_of(qr/\.(?:h|pm|awk)\z/, qw(common tests include));
     my @found;
     for my $name ($text =~ /`([^`\s]+)`/g) {
-        next if $name =~ /NAME|\bNN_|\bvN_/;
+        next if $name =~ m{NAME|\bNN_|\bvN_|^\./};
         if ($name =~ m{/\z|/.*\w\z|^[\w.]+\.(?:h|awk|sh|mk|c|pm|md)\z}) {
             push @found, $name if !grep { -e "$_/$name" } '.', qw(common
                 common/cpu include tools lessons/v0_half);

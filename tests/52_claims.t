@@ -199,10 +199,11 @@ SKIP: {
     my @lessons = files_of(qr{/v\d+_\w+\.cu\z}, 'lessons');
     my @listings = files_of(qr/\.txt\z/, qw(results/ptx results/sass));
     my @expected = map { my $kind = $_;
-        map { "results/$kind/lesson$_.sm_90.txt" } 1 .. @lessons } qw(ptx sass);
+        map { "results/$kind/$_.sm_90.txt" } 'conformance',
+            map { "lesson$_" } 1 .. @lessons } qw(ptx sass);
     is("@listings", join(' ', sort @expected),
-        'results/ptx and results/sass: a listing for each lesson, no more');
-    my @jobs = map { m{results/(\w+)/lesson(\d+)\.};
+        'results/ptx and results/sass: a listing for each program, no more');
+    my @jobs = map { m{results/(\w+)/(?:lesson)?(\w+)\.};
         [{ env => { BACKEND => undef, ARCH => undef } }, 'make', '-s',
             '--no-print-directory', 'ARCH=sm_90', 'BACKEND=cpu', "$1$2"]
     } @expected;

@@ -85,7 +85,7 @@ for (qw(Makefile tools docs/site docs/plots results/nvidia_h200.csv)) {
     run('cp', '-R', "$root/$_", "$tree/$_");
 }
 spew("$tree/docs/site/order", slurp("$root/docs/site/order")
-    =~ s{^docs/(?!running|half_precision|glossary|\*).*\n}{}mgr);
+    =~ s{^(?:docs/(?!running|half_precision|glossary|\*)|CONTRIBUTING).*\n}{}mgr);
 spew("$tree/README.md", "# A course\n\n[1](lessons/v0_half/README.md)\n");
 spew("$tree/docs/$_.md", "# The $_\n\nSome text.\n")
     for qw(running half_precision glossary);
