@@ -132,7 +132,7 @@ lesson ptx sass profile race exercise watch hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
 # Two at a time, but on a GPU one after the other, as some look at times. First
-# those that say that they take long.
+# those that say that they take long. FULL=1 does what is left out to save time.
 ### test         run all tests (BACKEND=cuda: on the GPU)
 test:
 	@prove $(if $(filter cpu,$(BACKEND)),-j2) $(PROVEFLAGS) \

@@ -77,7 +77,7 @@ my $makefile = join '', $main, map { slurp("$root/$_") }
     is($help, $plain, 'plain make prints the help');
     (my $joined = $makefile) =~ s/\\\n/ /g;
     my ($directories) = $joined =~ /^([\w ]+):\n\t\@echo .*is a directory/m;
-    my %internal = map { $_ => 1 } qw(help backend known-arch),
+    my %internal = map { $_ => 1 } qw(help backend known-arch runtime),
         split ' ', $directories // '';
     my @phony = map { split ' ' } $joined =~ /^\.PHONY:(.*)/mg;
     s/\$\(LESSONS\)/lessonK/, s/\$\((?:NUMBERS|TASKS):%=(\w+)%\)/${1}K/

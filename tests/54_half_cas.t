@@ -108,6 +108,7 @@ my @listed = (
     }
     spew("$tmp/listing", $text);
     spew("$tmp/fake/cuobjdump", "#!/bin/sh\ncat '$tmp/listing'\n", 0755);
+    spew("$tmp/fake/cu++filt", "#!/bin/sh\nexec cat\n", 0755);
     for my $awk (['mawk'], ['gawk', '--posix'], ['busybox', 'awk']) {
       SKIP: {
             my $real = which($awk->[0]);
