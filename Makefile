@@ -275,7 +275,7 @@ serve: docs
 	@python3 -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
 
 # Two at a time, but on a GPU one after the other, as some look at times. First
-# those that say that they take long.
+# those that say that they take long. FULL=1 does what is left out to save time.
 ## test         run all tests (BACKEND=cuda: on the GPU)
 test:
 	@prove $(if $(filter cpu,$(BACKEND)),-j2) $(PROVEFLAGS) \

@@ -20,7 +20,7 @@ sub calls {
 # path_of([NAMES], NAME => TEXT, ...): a PATH with all programs of this machine but NAMES, and each NAME an sh script.
 # Two directories: the second, with links to all the programs that no case leaves out or replaces, is made once.
 my @managers = qw(apt-get dnf pacman brew);
-my @changing = (@managers, qw(sudo id dpkg-query ldconfig python3 nvcc cc gcc clang gnuplot pandoc shellcheck busybox));
+my @changing = (@managers, qw(sudo id dpkg-query ldconfig python3 nvcc cc gcc clang pandoc shellcheck busybox));
 my %program = map { $_ => which($_) } @changing;
 my $constant = "$tmp/bin";
 mkdir $constant or die "$constant: $!";
@@ -44,8 +44,8 @@ sub path_of {
     return "$dir:$constant";
 }
 
-# What ./setup alone looks for besides a compiler, make and awk: with these, it finds everything on any system.
-my %plain = map { $_ => 'exit 0' } qw(pandoc gnuplot);
+# What ./setup alone looks for besides a compiler, make and awk: with it, it finds everything on any system.
+my %plain = (pandoc => 'exit 0');
 
 # ---- style ----------------------------------------------------------------------------------------------------------
 SKIP: {
@@ -108,43 +108,43 @@ SKIP: {
         }
     }
 
-    # Without gnuplot, as root: apt-get is called, and its failure is one line.
-    my $as = sub { return (id => "echo $_[0]", pandoc => 'exit 0') };
+    # Without pandoc, as root: apt-get is called, and its failure is one line.
+    my $as = sub { return (id => "echo $_[0]") };
     unlink $calls;
     {
-        local $ENV{PATH} = path_of(['gnuplot'], %refuse, $as->(0), 'dpkg-query' => 'exit 1');
+        local $ENV{PATH} = path_of(['pandoc'], %refuse, $as->(0), 'dpkg-query' => 'exit 1');
         my ($status, $out, $err) = run('./setup');
         is($status, 1, 'a failed installation: exit 1');
-        like($out, qr/^Missing: .*\bgnuplot\b/m, 'it names what is missing');
+        like($out, qr/^Missing: .*\bpandoc\b/m, 'it names what is missing');
         like($err, qr/\Asetup: apt-get install failed: .*refused by the test\n\z/, '... one line on stderr');
-        like(calls(), qr/\Aapt-get .*update.*\napt-get .*install .*--no-install-recommends .*gnuplot-nox\n\z/,
+        like(calls(), qr/\Aapt-get .*update.*\napt-get .*install .*--no-install-recommends .*pandoc\n\z/,
             'apt-get is called to update the lists, then to install the one package');
         unlike($out, qr/^next/m, 'a failed installation reports no next step');
     }
 
-    # The package is installed, and there is no gnuplot all the same: it is not installed again.
+    # The package is installed, and there is no pandoc all the same: it is not installed again.
     unlink $calls;
     {
-        local $ENV{PATH} = path_of(['gnuplot'], %refuse, $as->(0), 'dpkg-query' => "echo 'install ok installed'");
+        local $ENV{PATH} = path_of(['pandoc'], %refuse, $as->(0), 'dpkg-query' => "echo 'install ok installed'");
         my ($status, $out, $err) = run('./setup');
-        like("$status $err", qr/\A1 setup: .*gnuplot[^\n]*\n\z/, 'a package installed in vain: exit 1, one line');
+        like("$status $err", qr/\A1 setup: .*pandoc[^\n]*\n\z/, 'a package installed in vain: exit 1, one line');
         unlike(calls(), qr/ install /, 'a package that is installed is not installed again');
     }
 
     # Not root: through sudo where it is there, else a line that says what to do.
     unlink $calls;
     {
-        local $ENV{PATH} = path_of(['gnuplot'], %refuse, $as->(1000));
+        local $ENV{PATH} = path_of(['pandoc'], %refuse, $as->(1000));
         run('./setup');
         like(calls(), qr/\Asudo /, 'a user calls apt-get through sudo');
     }
     unlink $calls;
     delete $refuse{sudo};
     {
-        local $ENV{PATH} = path_of(['gnuplot', 'sudo'], %refuse, $as->(1000));
+        local $ENV{PATH} = path_of(['pandoc', 'sudo'], %refuse, $as->(1000));
         my ($status, $out, $err) = run('./setup');
         is($status, 1, 'neither root nor sudo: exit 1');
-        like($err, qr/\Asetup: installing needs root.*gnuplot.*\n\z/, 'neither root nor sudo: one line');
+        like($err, qr/\Asetup: installing needs root.*pandoc.*\n\z/, 'neither root nor sudo: one line');
         is(calls(), '', 'neither root nor sudo: apt-get is not called');
     }
 }

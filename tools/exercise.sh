@@ -72,10 +72,14 @@ next_step() (
 
 # --- exercise ---
 
-# $! is the program that runs, unless it was seen to end. (A variable would be
-# set an instant after it began.)
+# $! is what runs, unless it was seen to end. (A variable would be set an instant
+# after it began.) timeout leads a group, and for an instant knows nothing of the
+# program in it: all are ended.
 ended=
-stop() { if [ "${!-}" != "$ended" ]; then kill "$!" 2> /dev/null || :; fi; }
+stop() {
+    [ "${!-}" != "$ended" ] || return 0
+    kill -- "-$!" 2> /dev/null || kill "$!" 2> /dev/null || :
+}
 
 start() {
     ulimit -f $((megabytes * 2048))

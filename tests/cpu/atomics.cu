@@ -14,24 +14,12 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "../tap.h"
 #include "device.h"
 
 typedef unsigned long long word;
 
-static int failures, emulated, small;
-
-static void expect(int right, word digest, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s - ", right ? "ok" : "not ok");
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    printf(" [%016llx]\n", digest);
-    fflush(stdout);
-    failures += !right;
-}
+static int emulated, small;
 
 /* --- one operation on one cell --- */
 
@@ -364,9 +352,9 @@ static void check_values(int operation, int type, int in_shared)
                    "%016llx\n",
                    start[i], v[i], cells[i], expected, old[i]);
     }
-    expect(wrong == 0, digest, "%s of %s in %s memory: %d values",
-           OPERATION_NAMES[operation], TYPE[type].name,
-           in_shared ? "shared" : "global", N);
+    expect_digest(wrong == 0, digest, "%s of %s in %s memory: %d values",
+                  OPERATION_NAMES[operation], TYPE[type].name,
+                  in_shared ? "shared" : "global", N);
     CHECK(cudaFree(d_cells));
     CHECK(cudaFree(d_v));
     CHECK(cudaFree(d_old));
@@ -450,10 +438,10 @@ static void check_contention(int operation, int type, int in_shared)
     last &= type == LONG ? ~0ull : 0xffffffff;
     right =
         is_sound(operation, (word)blocks * (word)threads, start, sums[0], last);
-    expect(right, operation == EXCH ? 0 : last,
-           "%s of %s in %s memory: %d threads, one cell",
-           OPERATION_NAMES[operation], TYPE[type].name,
-           in_shared ? "shared" : "global", blocks * threads);
+    expect_digest(right, operation == EXCH ? 0 : last,
+                  "%s of %s in %s memory: %d threads, one cell",
+                  OPERATION_NAMES[operation], TYPE[type].name,
+                  in_shared ? "shared" : "global", blocks * threads);
     CHECK(cudaFree(d_cell));
     CHECK(cudaFree(d_sums));
 }
@@ -522,8 +510,9 @@ static int run_fault(const struct fault_case *f)
                f->error);
     fflush(stdout);
     go_wrong<<<4, 32>>>(d_warm, *f);
-    expect(cudaGetLastError() == cudaSuccess, 0, "the launch succeeds");
-    expect((int)cudaDeviceSynchronize() == f->error, 0, "error %d", f->error);
+    expect_digest(cudaGetLastError() == cudaSuccess, 0, "the launch succeeds");
+    expect_digest((int)cudaDeviceSynchronize() == f->error, 0, "error %d",
+                  f->error);
     return failures ? EXIT_WRONG : 0;
 }
 

@@ -14,24 +14,12 @@
 #include <cuda_runtime.h>
 #include <inttypes.h>
 
+#include "../tap.h"
 #include "device.h"
 
 enum { FAR = -(1 << 30) }; /* in no allocation */
 
-static int failures, emulated, small;
-
-static void expect(int right, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s - ", right ? "ok" : "not ok");
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
-    failures += !right;
-}
+static int emulated, small;
 
 /* Device memory, all zero. */
 static unsigned *new_cells(size_t count)

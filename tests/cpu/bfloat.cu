@@ -7,25 +7,11 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
+#include "../tap.h"
 #include "device.h"
 
 typedef unsigned long long word;
 typedef unsigned __int128 wide;
-
-static int failures;
-
-static void expect(int right, word digest, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s - ", right ? "ok" : "not ok");
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    printf(" [%016llx]\n", digest);
-    fflush(stdout);
-    failures += !right;
-}
 
 static word random_bits(void)
 {
@@ -256,11 +242,11 @@ static void check_conversions(void)
     for (k = 0; k < CHUNKS; k++)
         check_chunk(k < 8 ? lowers[k] : (unsigned)random_bits() & 0xffff, wrong,
                     digest);
-    expect(wrong[0] == 0, digest[0], "__float2bfloat16_rn of %d x 2^16 floats",
-           CHUNKS);
-    expect(wrong[1] == 0, digest[1],
-           "__double2bfloat16 of as many doubles that are numbers");
-    expect(wrong[2] == 0, digest[2], "__bfloat162float of all 2^16");
+    expect_digest(wrong[0] == 0, digest[0],
+                  "__float2bfloat16_rn of %d x 2^16 floats", CHUNKS);
+    expect_digest(wrong[1] == 0, digest[1],
+                  "__double2bfloat16 of as many doubles that are numbers");
+    expect_digest(wrong[2] == 0, digest[2], "__bfloat162float of all 2^16");
 }
 
 /* --- arithmetic and atomics --- */
@@ -394,7 +380,8 @@ static void compare(const unsigned short *a, const unsigned short *b,
         }
     }
     for (k = 0; k < RESULTS; k++)
-        expect(wrong[k] == 0, digest[k], "%s: %d inputs", RESULT_NAMES[k], n);
+        expect_digest(wrong[k] == 0, digest[k], "%s: %d inputs",
+                      RESULT_NAMES[k], n);
 }
 
 static void check_arithmetic(int random_count)
@@ -461,10 +448,10 @@ static void check_contention(void)
     CHECK(cudaDeviceSynchronize());
     count<<<60, 4>>>(d_cells, 5000, 1);
     CHECK(cudaMemcpy(cells, d_cells, sizeof cells, cudaMemcpyDeviceToHost));
-    expect(cells[0] == 0x42f042f0, cells[0], /* 120, twice */
-           "all threads count two neighbours up and down: none is lost");
-    expect(cells[1] == 0xc3704370, cells[1], /* 240 and -240 */
-           "all threads count a pair up and down: none is lost");
+    expect_digest(cells[0] == 0x42f042f0, cells[0], /* 120, twice */
+                  "all threads count two neighbours up and down: none is lost");
+    expect_digest(cells[1] == 0xc3704370, cells[1], /* 240 and -240 */
+                  "all threads count a pair up and down: none is lost");
     CHECK(cudaFree(d_cells));
 }
 
@@ -527,7 +514,7 @@ static void check_pairs(void)
                  floats[3 * PAIRS + i] == high << 16 &&
                  flags[i] == (in[i].x != in[i].x) * 2 + (in[i].y != in[i].y);
     }
-    expect(right, 0, "pairs are put together and taken apart");
+    expect_digest(right, 0, "pairs are put together and taken apart");
     CHECK(cudaFree(d_in));
     CHECK(cudaFree(d_pairs));
     CHECK(cudaFree(d_floats));

@@ -11,22 +11,10 @@
 #include <cuda_runtime.h>
 #include <inttypes.h>
 
+#include "../tap.h"
 #include "device.h"
 
-static int failures, emulated;
-
-static void expect(int right, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s - ", right ? "ok" : "not ok");
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
-    failures += !right;
-}
+static int emulated;
 
 enum type { SHORT, INT, UNSIGNED, LONG, TYPES };
 

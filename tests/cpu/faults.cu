@@ -14,16 +14,10 @@
 #include <cuda_runtime.h>
 #include <signal.h>
 
+#include "../tap.h"
 #include "device.h"
 
-static int failures, emulated;
-
-static void expect(int right, const char *what)
-{
-    printf("%s - %s\n", right ? "ok" : "not ok", what);
-    fflush(stdout);
-    failures += !right;
-}
+static int emulated;
 
 static void expect_code(cudaError_t got, cudaError_t wanted, const char *what)
 {
@@ -31,7 +25,7 @@ static void expect_code(cudaError_t got, cudaError_t wanted, const char *what)
 
     snprintf(text, sizeof text, "%s: %d (expected %d)", what, (int)got,
              (int)wanted);
-    expect(got == wanted, text);
+    expect(got == wanted, "%s", text);
 }
 
 /* --- the access --- */

@@ -5,15 +5,10 @@
  * What only the CPU emulation promises is marked so and not tried on a GPU. */
 #include <cuda_runtime.h>
 
+#include "../tap.h"
 #include "device.h"
 
-static int failures, emulated;
-
-static void expect(int right, const char *what)
-{
-    printf("%s - %s\n", right ? "ok" : "not ok", what);
-    failures += !right;
-}
+static int emulated;
 
 /* The call returned `error`, and so does the next question, but once only. */
 static void expect_error(cudaError_t returned, cudaError_t error,
@@ -28,7 +23,7 @@ static void expect_error(cudaError_t returned, cudaError_t error,
              (int)second);
     expect(returned == error && peeked == error && first == error &&
                second == cudaSuccess,
-           text);
+           "%s", text);
 }
 
 static void check_alignment(void)

@@ -7,18 +7,17 @@
  * usage: shapes */
 #include <cuda_runtime.h>
 
+#include "../tap.h"
 #include "device.h"
 
 enum { BLOCK_THREADS = 256 };
 
-static int failures, emulated;
+static int emulated;
 
-static void expect(int right, const char *what, dim3 grid, dim3 block)
+static void expect_of(int right, const char *what, dim3 grid, dim3 block)
 {
-    printf("%s - grid %u,%u,%u of blocks %u,%u,%u: %s\n",
-           right ? "ok" : "not ok", grid.x, grid.y, grid.z, block.x, block.y,
-           block.z, what);
-    failures += !right;
+    expect(right, "grid %u,%u,%u of blocks %u,%u,%u: %s", grid.x, grid.y,
+           grid.z, block.x, block.y, block.z, what);
 }
 
 static int is_refusal(cudaError_t error)
@@ -81,7 +80,7 @@ static void run_shape(dim3 grid, dim3 block)
                      cudaMemcpyDeviceToHost));
     for (i = 0; i < count; i++)
         once += visits[i] == 1;
-    expect(once == count && strange == 0, "each thread once", grid, block);
+    expect_of(once == count && strange == 0, "each thread once", grid, block);
     CHECK(cudaFree(d_visits));
     CHECK(cudaFree(d_strange));
     free(visits);
@@ -110,14 +109,14 @@ static void run_elements(int n)
     CHECK(cudaMemset(d_visits, 0, sizeof visits));
     visit_element<<<blocks, BLOCK_THREADS>>>(d_visits, n);
     if (n == 0)
-        expect(is_refusal(cudaGetLastError()), "no elements, refused",
-               triple(0, 1, 1), triple(BLOCK_THREADS, 1, 1));
+        expect_of(is_refusal(cudaGetLastError()), "no elements, refused",
+                  triple(0, 1, 1), triple(BLOCK_THREADS, 1, 1));
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(visits, d_visits, sizeof visits, cudaMemcpyDeviceToHost));
     for (i = 0; i < ROOM; i++)
         right &= visits[i] == (i < n);
-    expect(right, n % 2 ? "an odd number of elements" : "an even number",
-           triple((unsigned)blocks, 1, 1), triple(BLOCK_THREADS, 1, 1));
+    expect_of(right, n % 2 ? "an odd number of elements" : "an even number",
+              triple((unsigned)blocks, 1, 1), triple(BLOCK_THREADS, 1, 1));
     CHECK(cudaFree(d_visits));
 }
 
@@ -144,9 +143,9 @@ static void refuse_shape(dim3 grid, dim3 block)
     CHECK(cudaMemcpy(&runs, d_runs, sizeof runs, cudaMemcpyDeviceToHost));
     snprintf(text, sizeof text, "refused with error 9 (peeked %d, got %d)",
              (int)peeked, (int)first);
-    expect(is_refusal(peeked) && first == peeked, text, grid, block);
-    expect(second == cudaSuccess, "the error was forgotten", grid, block);
-    expect(runs == 0, "nothing ran", grid, block);
+    expect_of(is_refusal(peeked) && first == peeked, text, grid, block);
+    expect_of(second == cudaSuccess, "the error was forgotten", grid, block);
+    expect_of(runs == 0, "nothing ran", grid, block);
     CHECK(cudaFree(d_runs));
 }
 

@@ -7,17 +7,10 @@
 #include <cuda_runtime.h>
 #include <math.h>
 
+#include "../tap.h"
 #include "device.h"
 
 typedef unsigned long long word;
-
-static int failures;
-
-static void expect(int right, word digest, const char *what)
-{
-    printf("%s - %s [%016llx]\n", right ? "ok" : "not ok", what, digest);
-    failures += !right;
-}
 
 static word random_bits(void)
 {
@@ -131,7 +124,7 @@ static void check_unary(void)
                 printf("# %s of %04x: %08x, expected %08x\n", UNARY_NAMES[k], i,
                        got, expect_unary(k, i));
         }
-        expect(wrong == 0, digest, UNARY_NAMES[k]);
+        expect_digest(wrong == 0, digest, "%s", UNARY_NAMES[k]);
     }
     free(out);
     CHECK(cudaFree(d_out));
@@ -296,7 +289,7 @@ static void check_pairs(void)
                 printf("# %s, input %d: %08x, expected %08x\n", ROW_NAMES[k], i,
                        got, expect_row(k, &in[i]));
         }
-        expect(wrong == 0, digest, ROW_NAMES[k]);
+        expect_digest(wrong == 0, digest, "%s", ROW_NAMES[k]);
     }
     free(in);
     free(out);
@@ -365,12 +358,12 @@ static void check_vectors(void)
     right &= out.u4.x == 0x80000000 && out.u4.y == 3 && out.u4.z == 2 &&
              out.u4.w == 1;
     right &= out.l2.x == 0x4008000000000000 && out.l2.y == ~0ull;
-    expect(right, out.l2.x, "vector types and bit casts");
-    expect(__alignof__(float2) == 8 && __alignof__(float4) == 16 &&
-               __alignof__(int2) == 8 && __alignof__(int4) == 16 &&
-               __alignof__(uint2) == 8 && __alignof__(uint4) == 16 &&
-               __alignof__(ulonglong2) == 16 && __alignof__(half2) == 4,
-           sizeof(struct all_types), "and their alignment");
+    expect_digest(right, out.l2.x, "vector types and bit casts");
+    expect_digest(__alignof__(float2) == 8 && __alignof__(float4) == 16 &&
+                      __alignof__(int2) == 8 && __alignof__(int4) == 16 &&
+                      __alignof__(uint2) == 8 && __alignof__(uint4) == 16 &&
+                      __alignof__(ulonglong2) == 16 && __alignof__(half2) == 4,
+                  sizeof(struct all_types), "and their alignment");
     CHECK(cudaFree(d_in));
     CHECK(cudaFree(d_out));
 }

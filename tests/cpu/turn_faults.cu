@@ -12,25 +12,12 @@
 #include <cuda_runtime.h>
 #include <inttypes.h>
 
+#include "../tap.h"
 #include "device.h"
 
 enum { THREADS = 16, RESIDENT = 4 }; /* in a block; blocks in flight */
 
-static int failures;
 static int shared_bytes; /* of the multiprocessor */
-
-static void expect(int right, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s - ", right ? "ok" : "not ok");
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
-    failures += !right;
-}
 
 static void *allocate(size_t bytes)
 {

@@ -12,6 +12,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "../tap.h"
 #include "device.h"
 
 enum { MOST_ADDS = 1 << 14 };
@@ -19,21 +20,7 @@ enum { MOST_ADDS = 1 << 14 };
 static const uint16_t ADDEND = 0x211e, FROZEN = 0x5000; /* as in lesson 4 */
 
 static unsigned most = 1024; /* threads in flight */
-static int failures;
-static int shared_bytes; /* of the multiprocessor */
-
-static void expect(int right, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s - ", right ? "ok" : "not ok");
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
-    failures += !right;
-}
+static int shared_bytes;     /* of the multiprocessor */
 
 static dim3 triple(unsigned x, unsigned y, unsigned z)
 {

@@ -9,17 +9,10 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "../tap.h"
 #include "device.h"
 
 enum { BLOCK_THREADS = 256 };
-
-static int failures;
-
-static void expect(int right, const char *what)
-{
-    printf("%s - %s\n", right ? "ok" : "not ok", what);
-    failures += !right;
-}
 
 /* --- the flush modes of a CPU --- */
 
@@ -243,7 +236,7 @@ static void compare_halves(const uint16_t *a, const uint16_t *b,
         }
     }
     for (k = 0; k < RESULTS; k++)
-        expect(wrong[k] == 0, RESULT_NAMES[k]);
+        expect(wrong[k] == 0, "%s", RESULT_NAMES[k]);
 }
 
 static void check_halves(int random_count, unsigned mode)

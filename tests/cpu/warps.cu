@@ -9,27 +9,14 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "../tap.h"
 #include "device.h"
 
 enum { MAX_THREADS = 1024 };
 
 typedef unsigned long long word;
 
-static int failures, emulated;
-
-/* The digest tells two machines apart that are both content. */
-static void expect(int right, word digest, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s - ", right ? "ok" : "not ok");
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    printf(" [%016llx]\n", digest);
-    fflush(stdout);
-    failures += !right;
-}
+static int emulated;
 
 static word digest_of(const word *words, size_t count)
 {
@@ -261,8 +248,8 @@ static void check_shuffles(int type)
                 s.mask = masks[(number + number / 4) % 4];
                 wrong += run_shuffle(&s, blocks[number % 5], &digest);
             }
-        expect(wrong == 0, digest, "%s of %s", KIND_NAMES[s.kind],
-               TYPE[type].name);
+        expect_digest(wrong == 0, digest, "%s of %s", KIND_NAMES[s.kind],
+                      TYPE[type].name);
     }
 }
 
@@ -366,8 +353,9 @@ static void check_votes(dim3 block, unsigned mask)
         }
     }
     for (k = 0; k < VOTES; k++)
-        expect(wrong[k] == 0, digest[k], "%s, %u,%u,%u threads, mask %08x",
-               VOTE_NAMES[k], block.x, block.y, block.z, mask);
+        expect_digest(wrong[k] == 0, digest[k],
+                      "%s, %u,%u,%u threads, mask %08x", VOTE_NAMES[k], block.x,
+                      block.y, block.z, mask);
     CHECK(cudaFree(d_in));
     CHECK(cudaFree(d_out));
 }
@@ -402,8 +390,8 @@ static void check_block_votes(int threads)
                                    (round > 0 && round <= threads) * 10 +
                                    (round == 0);
     }
-    expect(right, (word)out[3], "__syncthreads_count, _or, _and: %d threads",
-           threads);
+    expect_digest(right, (word)out[3],
+                  "__syncthreads_count, _or, _and: %d threads", threads);
     CHECK(cudaFree(d_out));
 }
 
@@ -439,7 +427,7 @@ static void check_activemask(unsigned apart)
         else if (i != 40)
             right &= out[i] >> i % 32 & 1;
     }
-    expect((int)right, 0, "__activemask, apart by %08x", apart);
+    expect_digest((int)right, 0, "__activemask, apart by %08x", apart);
     CHECK(cudaFree(d_out));
 }
 
@@ -467,7 +455,7 @@ static void check_far(void)
             for (i = 0; i < 32; i++)
                 wrong += out[i] != in[source_of(&near, i)];
         }
-    expect(wrong == 0, wrong, "of a distance the low five bits count");
+    expect_digest(wrong == 0, wrong, "of a distance the low five bits count");
 }
 
 int main(int argc, char **argv)
