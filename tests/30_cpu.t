@@ -7,6 +7,7 @@
 use strict;
 use warnings;
 use Config;
+use File::Basename qw(basename);
 use File::Glob qw(:bsd_glob);
 use FindBin;
 use lib $FindBin::Bin;
@@ -34,6 +35,20 @@ sub runs {
     ok($status == 0 && $good > 0 && $bad == 0 && $err eq $wanted, $what)
         or diag(join '', "status $status\n", $out =~ /^((?!ok).*\n)/mg,
             "stderr:\n$err");
+}
+
+# ---- No name twice ----
+
+# A program is compiled with all of these directories searched for headers.
+{
+    my %places;
+    push @{ $places{ basename($_) } }, $_ for map { glob "$root/$_/*.h" }
+        qw(common common/cpu include lessons/*);
+    my @twice = grep {
+        my @found = @{ $places{$_} };
+        @found > 1 && grep { !m{/lessons/} } @found
+    } sort keys %places;
+    is("@twice", '', 'no header of a lesson has the name of a common one');
 }
 
 # ---- The programs ----

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "errors.h"
+#include "status.h"
 
 enum { GUARD_BYTES = 1 << 16 }; /* a multiple of every page size in use */
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "errors.h"
+#include "status.h"
 
 struct cpu_event {
     struct timespec at;

@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 #include "block.h"
-#include "errors.h"
 #include "interleave.h"
 #include "pool.h"
+#include "status.h"
 
 int cpu_stopping;
 

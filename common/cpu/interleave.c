@@ -16,11 +16,11 @@
 #include <stdlib.h>
 
 #include "barrier.h"
-#include "errors.h"
 #include "faults.h"
 #include "fiber.h"
 #include "pool.h"
 #include "shared.h"
+#include "status.h"
 
 enum { LATENCY = 8, JITTER = 8 }; /* ticks */
 

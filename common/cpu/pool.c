@@ -5,12 +5,12 @@
 #include <sched.h>
 
 #include "block.h"
-#include "errors.h"
 #include "faults.h"
 #include "interleave.h"
 #include "properties.h"
 #include "race.h"
 #include "shared.h"
+#include "status.h"
 
 _Thread_local struct cpu_thread cpu_self;
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "device_memory.h"
-#include "errors.h"
 #include "fiber.h"
+#include "status.h"
 
 /* Each may need 1024 stacks, which are two mappings each, and Linux gives a
  * process 65,530 of them. */

@@ -1,5 +1,5 @@
 /* CUDA's errors: names, texts, and which of them a call returns. */
-#include "errors.h"
+#include "status.h"
 
 static const struct {
     cudaError_t error;

@@ -1,7 +1,7 @@
 /* What a CUDA call answers: an error that is forgotten once it was asked for,
  * or a kernel's fault, which stays. */
-#ifndef CPU_ERRORS_H
-#define CPU_ERRORS_H
+#ifndef CPU_STATUS_H
+#define CPU_STATUS_H
 
 #include <cuda_runtime.h>
 
