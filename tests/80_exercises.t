@@ -239,9 +239,11 @@ sub build_cpu {
     my @objects = cpu_runtime(@make);
     my @command = ($cc, cpu_flags(@make), qw(-Wconversion -Werror),
         split ' ', $flags);
+    # At -O0 gcc's ThreadSanitizer leaves out what copies a struct, a half.
+    my @unsound = ('-w', $flags =~ /thread/ ? () : '-O0');
     # The Makefile links what launches nothing without the emulation.
     my @results = run_jobs(map {
-        [@command, $_->[1] =~ /^\Q$tmp/ ? qw(-w -O0) : (), '-o',
+        [@command, $_->[1] =~ /^\Q$tmp/ ? @unsound : (), '-o',
             "$tmp/$dir/" . $_->[1] =~ s{/}{-}gr, $plain_c{ $_->[1] },
             $_->[1] =~ /\.cu\z/ ? @objects : (), '-lm']
     } @items);
@@ -385,8 +387,8 @@ for my $cc (qw(gcc clang)) {
         my $times = $full ? 10 : 2;
         for my $path (sort grep { $is_race{$_} } keys %program) {
             my @results = run_jobs(([{ cpu => 300 }, $program{$path}]) x $times);
-            my @line = map { $_->[2] =~ m{^race      (\S+?|a line .*?)(?::\d+)?: .* of .*\(byte}m
-                && $_->[0] == 1 ? $1 : () } @results;
+            my $line = qr/^race      (\S+?|a line .*?)(?::\d+)?: .* of .*\(byte/m;
+            my @line = map { $_->[2] =~ $line && $_->[0] == 1 ? $1 : () } @results;
             is(scalar @line, $times, "races, $cc: $path is found as often as run")
                 or diag(map { "status $_->[0]\n$_->[1]$_->[2]" } @results);
             is(join(' ', uniq(@line)), $path, "races, $cc: $path is named")
