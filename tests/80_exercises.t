@@ -254,7 +254,8 @@ sub build_cuda {
     my ($nvcc, $link, @items) = @_;
     make_path("$tmp/cuda");
     my @results = run_jobs(map {
-        [$nvcc, @nvcc_strict, $link ? '-arch=native' : ('-arch=sm_90', '-c'),
+        [$nvcc, @nvcc_strict, $_->[1] =~ m{/wrong/} ? qw(-diag-suppress 177) : (),
+            $link ? '-arch=native' : ('-arch=sm_90', '-c'),
             '-o', "$tmp/cuda/" . $_->[1] =~ s{/}{-}gr, $_->[1]]
     } @items);
     return check_built('nvcc', 'cuda', \@results, @items);
