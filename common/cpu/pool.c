@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "block.h"
 #include "faults.h"
@@ -26,6 +27,7 @@ static unsigned long cpu_job_number; /* counts launches; guarded by cpu_lock */
 static int cpu_helpers;              /* pool threads besides the host's */
 static int cpu_busy;                 /* helpers still at work on the job */
 static unsigned cpu_arrived;         /* pool threads that begin with it */
+static volatile unsigned cpu_turn;   /* whose it is, by cpu_number */
 static _Thread_local unsigned cpu_number; /* a helper's, from 1; else 0 */
 
 /* Row by row, then plane by plane; cpu_next_thread() does the step in x. */
@@ -70,8 +72,30 @@ static void run_block(unsigned long long number)
 
 #ifdef CPU_TSAN
 /* ThreadSanitizer sees that two pool threads touch a place in no order. So that
- * blocks which do are always found, block i is dealt to thread i mod 8, and all
- * begin together: whoever came later would come after, by the pool's lock. */
+ * blocks which do are always found, block i is dealt to thread i mod 8. All
+ * begin together: whoever came later would come after, by the pool's lock. Then
+ * they take turns, since it overlooks what happens at the very same time; it
+ * does not see the turns themselves, which would be an order. As a block may
+ * wait for another one's, a turn comes after a second at the latest. */
+enum { TURN_US = 1000000, LOOK_US = 50 };
+
+static __attribute__((noinline, no_sanitize("thread"))) void wait_for_turn(void)
+{
+    unsigned us = 0;
+
+    while (cpu_turn < cpu_number && us < cpu_number * TURN_US &&
+           !__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED)) {
+        usleep(LOOK_US);
+        us += LOOK_US;
+    }
+}
+
+static __attribute__((noinline, no_sanitize("thread"))) void end_turn(void)
+{
+    if (cpu_turn <= cpu_number)
+        cpu_turn = cpu_number + 1;
+}
+
 static void run_blocks(void)
 {
     unsigned long long i, threads = (unsigned)cpu_helpers + 1;
@@ -79,9 +103,11 @@ static void run_blocks(void)
     __atomic_fetch_add(&cpu_arrived, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&cpu_arrived, __ATOMIC_ACQUIRE) < threads)
         sched_yield();
+    wait_for_turn();
     for (i = cpu_number; i < cpu_job.blocks; i += threads)
         if (!__atomic_load_n(&cpu_stopping, __ATOMIC_RELAXED))
             run_block(i);
+    end_turn();
 }
 #else
 /* Takes chunks of blocks until there are none. */
@@ -162,6 +188,7 @@ static void launch_on_pool(void)
     cpu_chunk = cpu_job.blocks / ((unsigned)cpu_helpers + 1) / 16 + 1;
     cpu_next = 0;
     cpu_arrived = 0;
+    cpu_turn = 0;
     cpu_busy = cpu_helpers;
     cpu_job_number++;
     pthread_cond_broadcast(&cpu_start);
