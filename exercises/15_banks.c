@@ -1,15 +1,15 @@
 /* Exercise 15, banks: copies of a histogram that keep out of each other's way.
  *
  * Word k of shared memory is in bank k % 32. When a warp counts, each bank
- * serves one word a turn: lanes that want the same word go together, different
- * words of a bank wait for each other. Lesson 8 has a copy for each lane. Here
- * there is room for 16 copies; lanes i and i + 16 share one.
+ * serves one word per turn: lanes that want the same word go together,
+ * different words of a bank wait for each other. Lesson 8 has a copy for each
+ * lane. Here there is room for 16 copies; lanes i and i + 16 share one.
  *
  * Task: say how many turns a warp takes with one copy; then lay out 16 copies
- * so that two turns are always enough; then sum them up in one turn a step.
+ * so that two turns are always enough; then sum them up in one turn per step.
  * Constraint: the first without running anything; 16 * 256 words, no more.
  * Untouched, it ends with: lane i counts value 2 * i: not 1 turn
- * Read: lessons/v7_histogram, "A copy a bank". */
+ * Read: lessons/v7_histogram, "A copy per bank". */
 #include "exercise.h"
 
 enum { LANES = 32, BANKS = 32, COPIES = 16, VALUES = 256 };

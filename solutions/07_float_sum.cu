@@ -37,7 +37,7 @@ static __global__ void dot(const half *a, const half *b, float *cell, int n)
      * No addend so small moves the cell, in whatever order they come. A sum
      * that starts at 0 is of the size of its addends for a long time and keeps
      * them; when it is handed over it is large enough for the cell to feel it.
-     * What is lost then is one rounding a thread, not one a product. */
+     * What is lost then is one rounding per thread, not per product. */
     float sum = 0;
 
     for (i = thread; i < n; i += stride)

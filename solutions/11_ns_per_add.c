@@ -1,132 +1,144 @@
-/* Exercise 11, ns_per_add: from rows of tables to ns an add and a speedup.
+/* Exercise 11, ns_per_add: what a row says, and what two rows say together.
  *
- * Other people's tables have other columns in another order, and times in ms
- * (min_ms) or us (min_us). An empty field is "not known", which is not 0.
+ * Two runs can differ in their code, GPU and number of adds, and in how they
+ * were timed. Their ratio speaks of what differs; if several things differ,
+ * it tells none of them from the others.
  *
- * Task: find a row's numbers by the names of their columns; turn them into ns
- * an add, and those of two rows into a speedup.
- * Constraint: UNKNOWN where a row lacks what it takes. Only rows of the same n
- * make a speedup: v0's time is not in proportion to n.
- * Untouched, it ends with: ns an add: got 1.2e-05, expected 12
+ * Task: turn a row into nanoseconds per add, two rows into a speedup, and say
+ * what that speaks of.
+ * Constraint: a speedup compares adds, whatever the two n are.
+ * Untouched, it ends with: ns per add: got
  * Read: results/README.md, "Columns". */
 #include <math.h>
 
 #include "exercise.h"
 
-static const double UNKNOWN = -1;
+enum { SIZE = 128 };
+enum subject { SEVERAL, NOTHING, CODE, GPU, TIMING, NUMBER };
 
+/* One run: n adds took so many ms; `how` they were timed. */
 struct row {
-    char header[512], line[512];
+    char variant[SIZE], gpu[SIZE], how[SIZE];
+    double n, ms;
 };
-
-/* The number in the column of that name, or UNKNOWN. */
-static double find(const struct row *row, const char *name)
-{
-    const char *field = row->line;
-
-    /* TODO: let it be the field of that name; NULL where that is not known. */
-    /* The header alone says what a field is: walk both lines together, up to
-     * where the whole name stands. An empty field must not reach strtod, which
-     * would call it 0: no time at all, a very fast GPU. */
-    const char *title = row->header;
-    size_t length = strlen(name);
-    while (title && field &&
-           (strncmp(title, name, length) != 0 ||
-            strcspn(title, ",\r\n") != length)) {
-        title = strchr(title, ',') ? strchr(title, ',') + 1 : NULL;
-        field = strchr(field, ',') ? strchr(field, ',') + 1 : NULL;
-    }
-    if (!title || !field || strcspn(field, ",\r\n") == 0)
-        field = NULL;
-    /* END TODO */
-    return field ? strtod(field, NULL) : UNKNOWN;
-}
 
 static double ns_per_add(const struct row *row)
 {
-    /* TODO: which unit is the time in, and is all known? */
-    /* The unit is part of the column's name. Each row has its own n: dividing
-     * by that of another run gives a number that looks just as good. */
-    double ms = find(row, "min_ms"), us = find(row, "min_us");
-    double n = find(row, "n");
-    if (n == UNKNOWN || (ms == UNKNOWN && us == UNKNOWN))
-        return UNKNOWN;
-    return (ms == UNKNOWN ? us * 1e3 : ms * 1e6) / n;
+    /* TODO: how many ns is a ms? */
+    /* A ms is 1,000,000 ns, and each row has its own n. */
+    return row->ms * 1e6 / row->n;
     /* END TODO */
 }
 
-/* How many times as long an add takes in `slow` as in `fast`. */
-static double speedup(const struct row *slow, const struct row *fast)
+/* How many times as fast an add is in `after` as in `before`. */
+static double speedup(const struct row *before, const struct row *after)
 {
-    /* TODO: which rows may be compared? */
-    /* v0's storm is a fixed cost, so its ns an add fall with n: a ratio of runs
-     * with different n would compare the n, not the versions. And two unknowns
-     * make no ratio, though -1 / -1 does. */
-    double slow_ns = ns_per_add(slow), fast_ns = ns_per_add(fast);
-    if (slow_ns == UNKNOWN || fast_ns == UNKNOWN)
-        return UNKNOWN;
-    return find(slow, "n") == find(fast, "n") ? slow_ns / fast_ns : UNKNOWN;
+    /* TODO: what of the two rows can be compared? */
+    /* The old time over the new one. Of ms, that would compare the two n, too;
+     * per add, it does not. */
+    return ns_per_add(before) / ns_per_add(after);
     /* END TODO */
 }
 
-/* Published figures have three digits, which are right to half a percent. */
-static void check(const struct row *row, const char *what, double got,
-                  double expected)
+/* What their speedup speaks of: the variant (CODE), the GPU, the way of TIMING,
+ * the NUMBER of adds; NOTHING if none of these differs. */
+static enum subject subject(const struct row *a, const struct row *b)
 {
-    require(fabs(got - expected) <= 0.005 * fabs(expected), NULL,
-            "%.200s\n          %.200s\n          %s: got %g, expected %g",
-            row->header, row->line, what, got, expected);
+    /* TODO: what is different, and is anything else? */
+    /* Each difference is enough to explain a ratio, so one alone gets it. The n
+     * is one of them: v0's storm is a fixed cost, and its ns per add fall as n
+     * grows. The second unit of a GPU is another GPU. */
+    int code = strcmp(a->variant, b->variant) != 0;
+    int gpu = strcmp(a->gpu, b->gpu) != 0;
+    int timing = strcmp(a->how, b->how) != 0;
+    int number = a->n < b->n || a->n > b->n;
+    int differences = code + gpu + timing + number;
+
+    if (differences != 1)
+        return differences == 0 ? NOTHING : SEVERAL;
+    return code ? CODE : gpu ? GPU : timing ? TIMING : NUMBER;
+    /* END TODO */
 }
 
-static void check_made_up(void)
+static void check_number(const struct row *row, const char *what, double got,
+                         double expected, double error)
+{
+    require(fabs(got - expected) <= error * expected, NULL,
+            "%s, n = %.0f, %g ms: %s: got %g, expected %g", row->variant,
+            row->n, row->ms, what, got, expected);
+}
+
+static void check_subject(const struct row *a, const struct row *b,
+                          enum subject expected)
+{
+    static const char *const names[] = {"SEVERAL", "NOTHING", "CODE",
+                                        "GPU",     "TIMING",  "NUMBER"};
+
+    require(subject(a, b) == expected, NULL,
+            "a speedup speaks of %s, and you say otherwise:\n"
+            "          %s, %s, n = %.0f, %s\n          %s, %s, n = %.0f, %s",
+            names[expected], a->variant, a->gpu, a->n, a->how, b->variant,
+            b->gpu, b->n, b->how);
+}
+
+/* Two rows that differ where `differs` has a bit. */
+static void check_made_up(unsigned differs)
+{
+    static const char *const variants[] = {"v0_half", "v1_pack2", "v2_fastadd"};
+    static const char *const gpus[] = {"H200", "H200 (second unit)", "A100"};
+    static const char *const hows[] = {"events", "events, 3 runs", "profiler"};
+    static const enum subject subjects[16] = {
+        NOTHING, CODE, GPU, SEVERAL, TIMING, SEVERAL, SEVERAL, SEVERAL, NUMBER};
+    unsigned n = 1000 + exercise_random() % 1000000, other;
+    struct row rows[2];
+    double ns[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        other = i * differs;
+        strcpy(rows[i].variant, variants[(n + (other & 1)) % 3]);
+        strcpy(rows[i].gpu, gpus[(n + (other >> 1 & 1)) % 3]);
+        strcpy(rows[i].how, hows[(n + (other >> 2 & 1)) % 3]);
+        rows[i].n = n * (other >> 3 & 1 ? 7.0 : 1.0);
+        ns[i] = 0.5 + exercise_random() % 20000 * 1e-3;
+        rows[i].ms = ns[i] * rows[i].n / 1e6;
+        check_number(&rows[i], "ns per add", ns_per_add(&rows[i]), ns[i], 1e-9);
+    }
+    check_number(&rows[0], "speedup", speedup(&rows[0], &rows[1]),
+                 ns[0] / ns[1], 1e-9);
+    check_subject(&rows[0], &rows[1], subjects[differs]);
+}
+
+/* Published rows, of results/nvidia_a100_pcie_40gb.csv and
+ * results/nvidia_geforce_rtx_5070.csv. Their figures have three digits. */
+static void check_published(void)
 {
     static const struct row rows[] = {
-        {"gpu,arch,toolkit,lesson,variant,n,min_ms", "x,y,,1,a,500,0.006"},
-        {"median_us,n,min_us", "9,500,2"},
-        {"min_ms,n_cells,n,median_ms", "3,16,2000000,4"},
-        {"n,min_ms,median_ms", "500,,7"},
-        {"n,cells,min_us", "500,1"},
+        {"v0_half", "A100", "Nsight Compute", 33554432, 422.36},
+        {"v2_fastadd", "A100", "Nsight Compute", 33554432, 137.01},
+        {"v0_half", "RTX 5070", "events", 33554432, 48.074},
+        {"v2_fastadd", "RTX 5070", "events", 33554432, 39.456},
     };
-    const double ns[] = {12, 4, 1.5, UNKNOWN, UNKNOWN};
-    int i;
+    static const double ns[] = {12.59, 4.08, 1.43, 1.18};
+    static const double ratios[] = {3.08, 0, 1.22};
 
-    for (i = 0; i < 5; i++)
-        check(&rows[i], "ns an add", ns_per_add(&rows[i]), ns[i]);
-    for (i = 0; i < 4; i++)
-        check(&rows[i], "over the next row", speedup(&rows[i], &rows[i + 1]),
-              i == 0 ? 3 : UNKNOWN);
-}
-
-/* The first row of a file that has `word` in it. */
-static struct row read_row(const char *path, const char *word)
-{
-    struct row row = {"", ""};
-    FILE *file = fopen(path, "r");
-
-    require(file != NULL, NULL, "cannot open %s: wrong directory?", path);
-    while (fgets(row.line, sizeof row.line, file) && !strstr(row.line, word))
-        if (row.header[0] == '\0')
-            strcpy(row.header, row.line);
-    fclose(file);
-    return row;
-}
-
-static void check_file(const char *path, const char *column)
-{
-    struct row v0 = read_row(path, "v0_half"), v2 = read_row(path, "v2_fast");
-    struct row pair = read_row("results/sources/pairs.csv", "v0_over_v2");
-
-    check(&v0, "ns an add", ns_per_add(&v0), find(&v0, "ns_per_add"));
-    check(&v0, "over v2", speedup(&v0, &v2), find(&pair, column));
-    require(1, path, "");
+    for (int i = 0; i < 4; i++)
+        check_number(&rows[i], "ns per add", ns_per_add(&rows[i]), ns[i],
+                     0.005);
+    for (int i = 0; i < 4; i += 2) {
+        check_number(&rows[i], "speedup", speedup(&rows[i], &rows[i + 1]),
+                     ratios[i], 0.005);
+        check_subject(&rows[i], &rows[i + 1], CODE);
+    }
+    check_subject(&rows[0], &rows[2], SEVERAL);
 }
 
 int main(void)
 {
     exercise_begin(11, "ns_per_add");
-    check_made_up();
-    require(1, "ns an add and speedups of rows made up for this check", "");
-    check_file("results/nvidia_a100_pcie_40gb.csv", "a100_speedup");
-    check_file("results/nvidia_geforce_rtx_5070.csv", "rtx_5070_speedup");
+    for (unsigned i = 0; i < 160; i++)
+        check_made_up(i % 16);
+    require(1, "rows made up for this check", "");
+    check_published();
+    require(1, "published rows of two GPUs", "");
     return exercise_end();
 }

@@ -7,7 +7,7 @@
  *
  * Task: predict long moving runs from runs of at most 2^22 adds.
  * Constraint: every figure comes from the runs that predict_ms() is given.
- * Untouched, it ends with: ns a try, as you predict: got
+ * Untouched, it ends with: ns per try, as you predict: got
  * Read: lessons/v4_storm, "Two regimes" and "The account". */
 #include <math.h>
 
@@ -74,7 +74,7 @@ static void check_made_up(void)
     }
     ms = predict_ms(&s, n);
     price_ns = (predict_ms(&s, 9 * n) - ms) * 1e6 / (8 * n);
-    check("ns a try, as you predict", price_ns, t_cas_ns);
+    check("ns per try, as you predict", price_ns, t_cas_ns);
     check("ms for the storm", ms - n * price_ns * 1e-6, storm_ms);
 }
 
