@@ -137,7 +137,8 @@ static __global__ void count_block_float',
 static __global__ void count_block_float', 'a copy per block, many'],
 );
 # On a GPU a race may go well.
-@mutants = grep { $_->[0] !~ /barrier/ } @mutants if !$cpu;
+# On a GPU it takes luck to see these.
+@mutants = grep { $_->[0] !~ /barrier|not cleared/ } @mutants if !$cpu;
 
 # The first prints what it has counted.
 my ($shown, @faulty) = build_planted(

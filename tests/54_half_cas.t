@@ -108,7 +108,7 @@ my @listed = (
     }
     spew("$tmp/listing", $text);
     spew("$tmp/fake/cuobjdump", "#!/bin/sh\ncat '$tmp/listing'\n", 0755);
-    spew("$tmp/fake/cu++filt", "#!/bin/sh\nexec cat\n", 0755);
+    spew("$tmp/plain/cu++filt", "#!/bin/sh\nexec cat\n", 0755);
     for my $awk (['mawk'], ['gawk', '--posix'], ['busybox', 'awk']) {
       SKIP: {
             my $real = which($awk->[0]);
@@ -117,7 +117,7 @@ my @listed = (
             spew("$bin/awk", "#!/bin/sh\nexec $real @{$awk}[1 .. $#$awk] "
                 . "\"\$@\"\n", 0755);
             my ($status, $out, $err) = half_cas({ env =>
-                { PATH => "$bin:$tmp/fake:$bare" } }, 'text');
+                { PATH => "$bin:$tmp/plain:$tmp/fake:$bare" } }, 'text');
             is("$status$err", '1', "$awk->[0]: exit 1, nothing on stderr");
             my %table = table_of($out);
             for my $i (0 .. $#listed) {
