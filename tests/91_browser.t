@@ -56,5 +56,6 @@ for my $name (qw(freeze slot storm)) {
 spew("$tree/build/site.work/explorer_tables.json",
     '{' . join(',', map { "\"$_\":$table{$_}" } sort keys %table) . '}');
 
+$ENV{FULL} = $full ? 1 : 0;
 exec $python, "$root/tests/browser.py", "$tree/build/site",
     "$tree/build/site.work", $chromium;

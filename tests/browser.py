@@ -11,6 +11,7 @@ where it must not.
 import functools
 import http.server
 import json
+import os
 import pathlib
 import re
 import signal
@@ -50,6 +51,16 @@ def sound(name, faults):
 def is_found(name, faults, words):
     ok(any(words in str(fault) for fault in faults), f"found: {name}",
        [f"expected a fault with: {words}", *faults])
+
+
+def is_due(name, always, *where):
+    """Whether to check it now; what is not is reported as skipped."""
+    global count
+    if always or os.environ.get("FULL") == "1":
+        return True
+    count += 1
+    print(f"ok {count} # skip {name}: {where}: FULL=1 make test", flush=True)
+    return False
 
 
 def read_pages():
@@ -621,11 +632,18 @@ def test_pages(browser):
     sound("the HTML is valid", check_html([SITE / page for page in FILES]))
     listed = [page for page, _ in PAGES]
     others = [page for page in FILES if page not in listed]
+    # Colours move nothing, and without scripts little does.
     for scripts in (True, False):
         for width in WIDTHS:
             for theme in THEMES:
+                name = "the pages load, fit and weigh little"
+                if not is_due(name, scripts and theme == "light" or
+                              (width, theme, scripts) in (
+                                  (360, "dark", True), (360, "light", False)),
+                              width, theme, scripts):
+                    continue
                 tab = open_tab(browser, width, theme, scripts)
-                sound(f"the pages load, fit and weigh little: {tab.where}", [
+                sound(f"{name}: {tab.where}", [
                     fault for page in listed
                     for fault in check_page(tab, page)])
                 tab.context.close()
@@ -642,6 +660,9 @@ def test_pages(browser):
     sound("and the measurements on a wide screen", faults)
     tab.context.close()
     for width, theme in ((360, "light"), (1280, "light"), (1280, "dark")):
+        if not is_due("the pages keep nobody out", (width, theme) !=
+                      (1280, "light"), width, theme):
+            continue
         tab = open_tab(browser, width, theme)
         sound(f"the pages keep nobody out: {tab.where}", [
             fault for page in listed + [others[0], others[-1]]
@@ -649,7 +670,7 @@ def test_pages(browser):
         tab.context.close()
 
 
-signal.alarm(900)  # a page that hangs ends the test
+signal.alarm(7200)  # a page that hangs ends the test
 with sync_playwright() as playwright:
     chromium = playwright.chromium.launch(
         executable_path=CHROMIUM, args=["--no-sandbox"])
