@@ -272,11 +272,13 @@ static __device__ __forceinline__ void
 half_atomics_one(unsigned short *base, size_t index, size_t length,
                  unsigned value, int type)
 {
-    unsigned short *target = base + index;
-    int is_high = half_atomics_is_high(target);
+    unsigned short *target;
+    int is_high;
 
     if (index >= length)
         return;
+    target = base + index;
+    is_high = half_atomics_is_high(target);
     if (half_atomics_has_other(is_high, index, length))
         half_atomics_pair(target - is_high, half_atomics_padded(value, is_high),
                           type);
@@ -310,7 +312,9 @@ static __device__ __forceinline__ void half_atomics_all(unsigned short *base,
                                                         size_t length,
                                                         unsigned *w, int type)
 {
-    unsigned short *target = base + index;
+    /* It may begin before the array, where C knows no pointer. */
+    unsigned short *target =
+        (unsigned short *)((size_t)base + index * sizeof *base);
     int is_whole = index < length && length - index >= 8, left, k, step;
 
 #ifdef HALF_ATOMICS_V4

@@ -78,6 +78,11 @@ my %single = map { $_ => 1 } grep {
     slurp(glob "$root/lessons/*/$_.cu") =~ /\bmodel_contention\(/
 } @lessons;
 
+# A loop around a compare-and-swap may begin with a plain read, as in the CUDA
+# guide; ThreadSanitizer takes that for a race, too.
+spew("$tmp/first_read", "race_top:half_atomics_loop\n");
+$ENV{TSAN_OPTIONS} = "suppressions=$tmp/first_read";
+
 # Its threads wait for each other millions of times even where n is small: 20
 # seconds under clang's ThreadSanitizer, minutes under that of gcc 12.
 my %dear_to_gcc = (v5_reduce => 1);
