@@ -74,8 +74,8 @@ for my $cc (qw(gcc clang)) {
 my @faults = (
     ['+0 beside the target', 'MINUS_ZERO = 0x8000', 'MINUS_ZERO = 0'],
     ['the parity of the index',
-        'int is_high = half_atomics_is_high(target);',
-        'int is_high = (int)(index & 1);'],
+        'is_high = half_atomics_is_high(target);',
+        'is_high = (int)(index & 1);'],
     ['one too many at the end', ': index + 1 < length', ': index < length'],
     ['one too many at the begin', 'is_high ? index > 0', 'is_high ? 1'],
     ['no bounds', "    if (index >= length)\n        return;\n", ''],
