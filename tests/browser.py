@@ -571,7 +571,7 @@ def test_faults(browser):
     is_found("a table that cannot scroll", at(
         "table", "<table><tr><td>x</td></tr></table>"), "table")
     is_found("a cell off the screen", at("cell", """<div class="table"><table>
-        <tr><th>a<th>b</tr><tr><td>x<td style="padding-left:290px">y</tr>
+        <tr><th>a<th>b</tr><tr><td>x<td style="padding-left:400px">y</tr>
         </table></div>"""), "off the screen: y")
     is_found("a column too wide", at("column", """<div class="table"><table>
         <tr><th>a<th style="min-width:9rem">unit</tr><tr><td>x<td>ms</tr>
