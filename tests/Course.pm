@@ -33,8 +33,8 @@ our $full = $ENV{FULL} // $ci;
 our $tmp  = tempdir(CLEANUP => 1);
 our $make = $ENV{MAKE} || 'make';
 
-# How much is done at once. make test runs two tests at a time, but with
-# BACKEND=cuda one.
+# How much a test does at once; make test runs two tests at a time, and six with
+# BACKEND=cuda.
 our $jobs = 2;
 if (($ENV{BACKEND} // '') eq 'cuda') {
     my ($processors) = `getconf _NPROCESSORS_ONLN 2>/dev/null` =~ /^(\d+)/;
