@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 # Threads that wait for each other in common/cpu, and what else lessons 6 to 9
 # stand on: barriers, shuffles, votes, shared memory, locks, all atomics,
-# __device__ variables, bfloat16. Builds programs of tests/cpu through the Makefile, with the default
-# compiler, with sanitizers and for arm64; what they print must be the same
-# everywhere, and in interleaved mode. CC and CFLAGS choose the default. With
+# __device__ variables, bfloat16. Builds programs of tests/cpu through the
+# Makefile, with the default compiler, with sanitizers and for arm64; what they
+# print must be the same everywhere, and in interleaved mode. CC and CFLAGS choose the default. With
 # BACKEND=cuda they run on the GPU as well. Run: prove tests/31_threads.t
 use strict;
 use warnings;
@@ -62,12 +62,6 @@ for my $program (qw(barriers atomics variables)) {
 
 # --- other compilers, sanitizers, arm64 ---
 
-my %sanitizers = (
-    'address,undefined' =>
-        '-O1 -g -fsanitize=address,undefined -fno-sanitize=null',
-    thread => '-O1 -g -fsanitize=thread',
-);
-spew("$tmp/nothing.c", "int main(void) { return 0; }\n");
 my @beside_variables = cases_of("$build/variables");
 
 sub check_build {
@@ -116,27 +110,24 @@ sub check_races {
     }
 }
 
-for my $compiler (qw(gcc clang)) {
-    for my $sanitizer (sort keys %sanitizers) {
-        my $what  = "$compiler -fsanitize=$sanitizer";
-        my $flags = $sanitizers{$sanitizer};
-        my $build = "$tmp/$compiler-$sanitizer";
-      SKIP: {
-            if (!which($compiler) || (run($compiler, split(' ', $flags), '-o',
-                    "$tmp/nothing", "$tmp/nothing.c"))[0] != 0
-                || (run("$tmp/nothing"))[0] != 0) {
-                skip_or_fail("$what does not work here");
-            }
-            build($what, 'cpu', $build, "CC=$compiler", "CFLAGS=$flags")
-                or next;
-            my $env = { CPU_THREADS => 3,
-                # The emulation leaves its handler of SIGSEGV for good: what
-                # it does then is no longer inside of a signal.
-                TSAN_OPTIONS =>
-                    'atexit_sleep_ms=0 report_signal_unsafe=0' };
-            check_build($what, $build, $env);
-            check_races($what, $build, $env) if $sanitizer eq 'thread';
-        }
+# The emulation leaves its handler of SIGSEGV for good: what it does then is no
+# longer inside of a signal.
+my $env = { CPU_THREADS => 3,
+    TSAN_OPTIONS => 'atexit_sleep_ms=0 report_signal_unsafe=0' };
+with_sanitizers(sub {
+    my ($what, $cc, $sanitizer, $flags) = @_;
+    my $build = "$tmp/$cc-$sanitizer";
+    check_build($what, $build, $env)
+        if build($what, 'cpu', $build, "CC=$cc", "CFLAGS=$flags");
+});
+for (grep { $_->[1] eq 'thread' } @sanitizers) {
+    my ($cc, undef, $flags) = @$_;
+    my $build = "$tmp/races-$cc";
+  SKIP: {
+        skip_unless_full("races, $cc") if $cc eq 'clang';
+        skip_or_fail("$cc $flags does not work here") if !sanitizer_works(@$_);
+        check_races("races, $cc", $build, $env) if build_programs(['races'],
+            "races, $cc", 'cpu', $build, "CC=$cc", "CFLAGS=$flags");
     }
 }
 

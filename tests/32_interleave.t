@@ -158,13 +158,6 @@ for my $program (qw(turn_faults cas)) {
 # --- other compilers, sanitizers, arm64 ---
 
 # There a switch between threads is dear, hence 64 in flight.
-my %sanitizers = (
-    'address,undefined' =>
-        '-O1 -g -fsanitize=address,undefined -fno-sanitize=null',
-    thread => '-O1 -g -fsanitize=thread',
-);
-spew("$tmp/nothing.c", "int main(void) { return 0; }\n");
-
 sub check_build {
     my ($what, $build, $env, @runner) = @_;
     my $out = run_ok("$what: turns 64", $env, @runner, "$build/turns", 64);
@@ -178,24 +171,13 @@ sub check_build {
         for qw(short-on-odd-byte unsigned-through-null);
 }
 
-for my $compiler (qw(gcc clang)) {
-    for my $sanitizer (sort keys %sanitizers) {
-        my $what  = "$compiler -fsanitize=$sanitizer";
-        my $flags = $sanitizers{$sanitizer};
-        my $build = "$tmp/$compiler-$sanitizer";
-      SKIP: {
-            if (!which($compiler) || (run($compiler, split(' ', $flags), '-o',
-                    "$tmp/nothing", "$tmp/nothing.c"))[0] != 0
-                || (run("$tmp/nothing"))[0] != 0) {
-                skip_or_fail("$what does not work here");
-            }
-            build($what, 'cpu', $build, "CC=$compiler", "CFLAGS=$flags")
-                or next;
-            check_build($what, $build, { CPU_THREADS => 3,
-                TSAN_OPTIONS => 'atexit_sleep_ms=0' });
-        }
-    }
-}
+with_sanitizers(sub {
+    my ($what, $cc, $sanitizer, $flags) = @_;
+    my $build = "$tmp/$cc-$sanitizer";
+    check_build($what, $build,
+        { CPU_THREADS => 3, TSAN_OPTIONS => 'atexit_sleep_ms=0' })
+        if build($what, 'cpu', $build, "CC=$cc", "CFLAGS=$flags");
+});
 
 SKIP: {
     my ($arm, $qemu) = qw(aarch64-linux-gnu-gcc qemu-aarch64-static);
