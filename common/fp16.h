@@ -16,9 +16,9 @@
  * them (FTZ, DAZ): no subnormal float or double here could change a result. An
  * operation whose result is NaN gives 0x7fff, as on a GPU.
  *
- * C11, C++17, or host code under nvcc. The conversions use F16C (x86-64) or
- * FCVT (arm64) where the compiler may, else, or with FP16_FORCE_PORTABLE,
- * integer arithmetic. */
+ * C11, C++17, or host code under nvcc. The conversions use F16C (x86-64,
+ * without <immintrin.h>, which is slow to compile) or FCVT (arm64) where the
+ * compiler may, else, or with FP16_FORCE_PORTABLE, integer arithmetic. */
 #ifndef FP16_H
 #define FP16_H
 
@@ -29,8 +29,7 @@
 
 #if defined FP16_FORCE_PORTABLE
 #define FP16_PATH "portable"
-#elif defined __F16C__
-#include <immintrin.h>
+#elif defined __F16C__ && !defined __CUDACC__
 #define FP16_USE_F16C 1
 #define FP16_PATH "F16C"
 #elif defined __aarch64__ && !defined __CUDACC__
@@ -121,10 +120,10 @@ static inline uint16_t fp16_rare_from_double_(unsigned sign, uint64_t magnitude)
 static inline double fp16_to_double(uint16_t bits)
 {
 #if defined FP16_USE_F16C
-    return (double)_cvtsh_ss(bits);
+    __attribute__((vector_size(16))) short eight = {(short)bits};
+    return (double)__builtin_ia32_vcvtph2ps(eight)[0];
 #elif defined FP16_USE_FCVT
     __fp16 value;
-
     memcpy(&value, &bits, sizeof value);
     return (double)value;
 #else
@@ -176,7 +175,8 @@ static inline float fp16_to_float(uint16_t bits)
 static inline uint16_t fp16_from_float(float x)
 {
 #if defined FP16_USE_F16C
-    return x != x ? FP16_NAN : (uint16_t)_cvtss_sh(x, 0); /* 0: to nearest */
+    __attribute__((vector_size(16))) float four = {x};
+    return x != x ? FP16_NAN : (uint16_t)__builtin_ia32_vcvtps2ph(four, 0)[0];
 #else
     return fp16_from_double((double)x);
 #endif

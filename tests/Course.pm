@@ -50,6 +50,9 @@ our @columns = qw(gpu arch toolkit lesson variant n min_ms median_ms
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL MAKE_TERMOUT
     MAKE_TERMERR GNUMAKEFLAGS)};
 $ENV{LC_ALL} = 'C';
+# What a shell starts in the background ignores Ctrl-C, and so would all that is
+# started and interrupted here.
+$SIG{INT} = 'DEFAULT';
 
 sub slurp {
     my ($path) = @_;
