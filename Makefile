@@ -135,7 +135,7 @@ ALONE := $(if $(filter cuda,$(BACKEND)),tests/42_storm.t)
 ### test         run all tests (BACKEND=cuda: on the GPU)
 test:
 	@prove -j$(if $(ALONE),6,2) $(PROVEFLAGS) $(filter-out $(ALONE), \
-	    $(shell grep -l '^# Takes long' tests/*.t; grep -L '^# Takes long' tests/*.t))
+	    $(shell grep -l '^# Takes long' tests/*.t | sort -r; grep -L '^# Takes long' tests/*.t))
 	@$(if $(ALONE),prove $(PROVEFLAGS) $(ALONE))
 
 ## clean        remove what was built; your exercises and their state stay

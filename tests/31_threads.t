@@ -5,6 +5,7 @@
 # Makefile, with the default compiler, with sanitizers and for arm64; what they
 # print must be the same everywhere, and in interleaved mode. CC and CFLAGS choose the default. With
 # BACKEND=cuda they run on the GPU as well. Run: prove tests/31_threads.t
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use FindBin;
@@ -71,7 +72,7 @@ sub check_build {
             0, 'small');
         is($out, $small{$program}, "$what: $program prints the same");
     }
-    run_ok("$what: bfloat", $env, @runner, "$build/bfloat", 1000);
+    run_ok("$what: bfloat", $env, @runner, "$build/bfloat", 100);
     for my $seed ([], [5]) {
         run_ok(join(' ', "$what: barriers", $_, @$seed), $env, @runner,
             "$build/barriers", $_, @$seed)

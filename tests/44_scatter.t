@@ -3,6 +3,7 @@
 # against one made here, options, CSV, faults planted in it, and the vector adds
 # in what nvcc makes of it. On the backend of BACKEND (default auto), in a copy
 # of the tree.
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use FindBin;
@@ -357,16 +358,13 @@ END
 SKIP: {
     my $nvcc = find_nvcc();
     skip_or_fail('there is no nvcc here') if !$nvcc;
-    my @kinds = ([80, 'ptx'], [80, 'cubin'], [90, 'ptx'], [90, 'cubin']);
-    my @results = run_jobs(map { [$nvcc, @nvcc_strict, "-arch=sm_$_->[0]",
-        "-$_->[1]", '-o', "$tmp/scatter.$_->[0].$_->[1]", $source] } @kinds);
-    is("$_->[0]$_->[1]$_->[2]", '0', 'compiles without a warning')
-        for @results;
+    my ($compiled) = compile_kept($nvcc, $source);
+    is(join('', @$compiled), '0', 'compiles without a warning');
 
     my $red = qr/red\.global\.add\.noftz\.f16x2/;
     my $vector = qr/red\.global\.add\.noftz\.v4\.f16x2/;
     for my $arch (80, 90) {
-        my $ptx = slurp("$tmp/scatter.$arch.ptx") =~ s/_Z[A-Z]*\d+(?=[a-z])//gr;
+        my $ptx = kept_ptx('v6_scatter', $arch);
         for my $kernel (qw(vector grouped)) {
             my $text = kernel_text('ptx', "scatter_$kernel", $ptx);
             $arch == 90
@@ -380,13 +378,10 @@ SKIP: {
             "PTX, sm_$arch: eight halves");
     }
 
-    my $nvdisasm = find_disassembler('nvdisasm');
-    skip_or_fail('there is no nvdisasm here') if !$nvdisasm;
+    skip_or_fail('there is no nvdisasm here') if !find_disassembler('nvdisasm');
     for my $arch (80, 90) {
-        my ($status, $out, $err) = run($nvdisasm, '-c',
-            "$tmp/scatter.$arch.cubin");
+        my ($status, $out, $err) = disassemble('v6_scatter', $arch);
         is($status, 0, "SASS for sm_$arch: can be read") or diag($err);
-        $out =~ s/_Z[A-Z]*\d+(?=[a-z])//g;
         my %text = map { $_ => kernel_text('sass', "scatter_$_", $out) }
             qw(vector grouped half2 2byte);
         my $eight = qr/\bREDG?\.E\.ADD\.F16x8\.RN\b/;

@@ -3,6 +3,7 @@
 # end, wrong atomics planted in them, and how each is built: the table that the
 # lesson prints, and that of docs/atomics.md, against the machine code of every
 # architecture.
+# Takes long: make test starts it early.
 use strict;
 use warnings;
 use FindBin;

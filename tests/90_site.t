@@ -15,8 +15,7 @@ use Test::More;
 
 plan skip_all => 'there is no pandoc here' if !$ci && !which('pandoc');
 
-my $tree = copy_tree('a course');
-my $site = "$tree/build/site";
+my ($tree, $site);
 
 sub docs { return run({ dir => $tree, env => { EDIT => undef } }, 'make',
     'docs', @_) }
@@ -42,8 +41,9 @@ sub page { return slurp("$site/$_[0]") }
 # --- from clean ---
 
 {
-    my ($status, $out, $err) = docs();
+    (my $made, my ($status, $out, $err)) = make_site();
     is("$status$err", '0', 'make docs: no complaint');
+    $site = "$made/site";
     like($out, qr{\Abuild/site/index\.html: \d+ pages\n\z}, 'and one line');
 }
 my @sources = map { s{\Q$root/}{}r } "$root/README.md", "$root/CONTRIBUTING.md",

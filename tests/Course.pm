@@ -20,7 +20,7 @@ use Test::More;
 our @EXPORT = qw($root $ci $full $tmp @columns slurp spew run run_jobs which
     path_without find_nvcc find_disassembler has_gpu skip_or_fail
     skip_unless_full copy_tree edit plant one_line files_of cpu_flags
-    cpu_runtime build_lessons build_planted build_programs run_ok cases_of
+    cpu_runtime make_site build_lessons build_planted build_programs run_ok cases_of
     @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
     $product read_report @archs @nvcc_strict compile_kept kept_ptx
     kept_object kept_file disassemble kernel_text atomics $make $jobs);
@@ -345,6 +345,24 @@ sub give_runtime {
     my ($build, @options) = @_;
     make_path($build);
     copy("$root/$_", $build) or die "$_: $!" for cpu_runtime(@options);
+}
+
+# What make docs makes of a copy of the course whose path has a space: the
+# directory with its site and site.work, or undef, and what run() returns.
+sub make_site {
+    my @result;
+    my $dir = shared('site', contents(files_of(qr/./, grep { $_ ne 'tests' }
+        @parts)), sub {
+        my ($new) = @_;
+        my $tree = copy_tree('a course');
+        @result = run({ dir => $tree, env => { EDIT => undef } }, $make, 'docs');
+        rename "$tree/build/$_", "$root/$new/$_" or run('cp', '-R',
+            "$tree/build/$_", "$root/$new") for qw(site site.work);
+        spew("$root/$new/printed", $result[1]);
+        return "$result[0]$result[2]" eq '0';
+    });
+    return ($dir && "$root/$dir", $dir ? (0, slurp("$root/$dir/printed"), '')
+        : @result);
 }
 
 # --- building what is tested ---
