@@ -102,8 +102,19 @@ spew("$tree/results/README.md", "# Results\n\nThey are:\n");
 
 tick();
 my $before = written();
+my @files = grep { -f && !m{^\Q$tree\E/build/} }
+    map { bsd_glob("$tree/$_") } '*', '*/*', '*/*/*', '*/*/*/*';
+chmod 0444, @files;
 docs();
 is(changed($before, written()), '', 'nothing is made twice');
+for my $copy (qw(style.css docs/glossary.md)) {
+    my $inode = (stat "$site/$copy")[1];
+    my $now = time + 1;
+    utime $now, $now, "$tree/docs/glossary.md";
+    is((docs())[0], 0, 'sources that are read-only: made again');
+    isnt((stat "$site/$copy")[1], $inode, "$copy: renamed, not written to");
+}
+chmod 0644, @files;
 
 spew("$tree/docs/glossary.md", slurp("$tree/docs/glossary.md") . "\nA word.\n");
 docs();

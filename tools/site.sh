@@ -17,6 +17,12 @@ style=docs/site
 tab=$(printf '\t')
 fail() { printf '%s\n' "make docs: $*" >&2; exit 2; }
 
+put() { # put FILE COPY: files that are read-only can be copied again
+    mkdir -p "${2%/*}"
+    cp "$1" "$2.$$"
+    mv -f "$2.$$" "$2"
+}
+
 # --- one page ---
 
 # A file or a folder as a page: its text as code, its tables as tables.
@@ -92,8 +98,7 @@ page() {
         edit=$(printf "$EDIT" "$source")
     else # the source lies beside its page
         edit=$(printf '%s' "$url" | sed 's|[^/]*/|../|g; s|[^/]*$||')$source
-        mkdir -p "$site/$(dirname "$source")"
-        cp "$source" "$site/$source"
+        put "$source" "$site/$source"
     fi
     mkdir -p "$(dirname "$site/$url")"
     markdown "$1" > "$work/text.$$"
@@ -202,11 +207,11 @@ render_linked() {
 
 copy_rest() { # images, style, scripts, the index of the search
     sed -n 's/^image //p' "$work/linked" | while read -r image; do
-        mkdir -p "$site/$(dirname "$image")"
-        cp "$image" "$site/$image"
+        put "$image" "$site/$image"
     done
-    cp "$style/style.css" "$style/site.js" "$style/icon.svg" "$site/"
-    [ ! -d "$style/explorers" ] || cp -R "$style/explorers" "$site/"
+    for file in "$style"/*.css "$style"/*.js "$style"/*.svg "$style"/explorers/*; do
+        put "$file" "$site/${file#"$style"/}"
+    done
     for strings in "$style"/strings.*.yaml; do
         lang=${strings#*strings.}; lang=${lang%.yaml}
         {
