@@ -78,7 +78,7 @@ for my $csv (bsd_glob("$root/results/*/*.csv")) {
 }
 # --- a small course, which is made anew often ---
 
-$tree = "$tmp/a small course";
+$tree = "$tmp/50% \"of\" \$HOME #1, it's a l\xc3\xa0 carte";
 $site = "$tree/build/site";
 for (qw(Makefile tools docs/site docs/plots results/nvidia_h200.csv)) {
     make_path(dirname("$tree/$_"));
@@ -183,18 +183,58 @@ unlink "$tree/docs/$_" for qw(site/strings.zh.yaml running.zh.md
 
 # --- where a page is edited ---
 
-docs('EDIT=https://example.org/edit/%s');
+sub edit_is {
+    my ($wanted, $what) = @_;
+    my ($status, $out, $err) = docs();
+    my ($is) = page('docs/running.html') =~ /<a class="edit" href="([^"]*)"/;
+    is("$status$err$is", "0$wanted", $what);
+}
+docs("EDIT=https://example.org/50%25/it's/%s");
 like(page('docs/running.html'),
-    qr{<a class="edit" href="https://example\.org/edit/docs/running\.md">},
+    qr{<a class="edit" href="https://example\.org/50%25/it's/docs/running\.md">},
     'EDIT says where a page is edited');
+for my $edit ('vi', 'https://example.org/edit', 'https://example.org/a b/%s',
+    'https://u:SECRET@example.org/%s') {
+    my ($status, $out, $err) = docs("EDIT=$edit");
+    isnt($status, 0, "EDIT=$edit: refused");
+    one_line($err, qr/^make docs: EDIT must be an address with %s/,
+        "EDIT=$edit: says so");
+}
 {
     my @git = ('git', '-C', $tree);
+    my $here = '../docs/running.md';
+    my $remote = sub { run(@git, 'config', 'remote.origin.url', @_) };
+    run('git', '-C', $tmp, 'init', '-q');
+    run('git', '-C', $tmp, 'config', 'remote.origin.url', 'https://a.org/b');
+    edit_is($here, 'an archive in another repository: its source');
     run(@git, 'init', '-q');
-    run(@git, 'remote', 'add', 'origin', 'git@example.org:us/course.git');
-    docs();
-    like(page('index.html'),
-        qr{class="edit" href="https://example\.org/us/course/edit/main/README\.md"},
-        'or else the git remote');
+    run(@git, 'symbolic-ref', 'HEAD', 'refs/heads/100%s#1');
+    run(@git, 'add', '-A');
+    my $there = 'https://example.org/us/c%25s/edit/100%25s%231/docs/running.md';
+    for (
+        ['https://u:SECRET@example.org/us/c%25s.git',    $there],
+        ['https://u:p@SECRET@example.org/us/c%25s?x=SECRET', $there],
+        ['ssh://u:SECRET@example.org:22/us/c%25s/',      $there],
+        ['git@example.org:us/c%25s.git',                 $there],
+        ['https://u:1/SECRET@example.org/us/c',          $here],
+        ['https://u:SE/CRET@example.org/us/c',           $here],
+        ['https://example.org/us/"c"',                   $here],
+        ['/srv/example.org:c',                           $here],
+    ) {
+        $remote->($_->[0]);
+        edit_is($_->[1], "the git remote $_->[0]");
+    }
+    my ($status, $out) = run('grep', '-rl', 'SECRET', "$tree/build");
+    is("$status$out", '1', 'no password is published');
+    $remote->('https://example.org:1234/c');
+    run(@git, 'symbolic-ref', 'refs/remotes/origin/HEAD',
+        'refs/remotes/origin/trunk');
+    edit_is('https://example.org:1234/c/edit/trunk/docs/running.md',
+        "the remote's branch");
+    local $ENV{GIT_TEST_ASSUME_DIFFERENT_OWNER} = 1;
+    ($status, $out, my $err) = docs();
+    like("$status$err", qr/^0make docs: .*git says:\n.*dubious ownership/,
+        "another user's tree: git says why");
 }
 
 # --- mistakes ---

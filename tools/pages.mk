@@ -5,7 +5,7 @@
 
 ## docs         render the pages as HTML: open build/site/index.html
 docs:
-	@EDIT='$(EDIT)' sh tools/site.sh
+	@sh tools/site.sh
 
 ## serve        the same, at http://localhost:8000/
 PORT ?= 8000

@@ -93,11 +93,8 @@ page() {
     used=$(string back "$lang") table=$(string as_table "$lang")
     source=$1
     [ ! -d "$1" ] || source=results/README.md # it says what the folder holds
-    if [ -n "${EDIT:-}" ]; then
-        # shellcheck disable=SC2059 # the address has %s in it
-        edit=$(printf "$EDIT" "$source")
-    else # the source lies beside its page
-        edit=$(printf '%s' "$url" | sed 's|[^/]*/|../|g; s|[^/]*$||')$source
+    if [ -z "$EDIT" ]; then # the source lies beside its page
+        EDIT=$(printf '%s' "$url" | sed 's|[^/]*/|../|g; s|[^/]*$||')%s
         put "$source" "$site/$source"
     fi
     mkdir -p "$(dirname "$site/$url")"
@@ -105,7 +102,8 @@ page() {
     pandoc -f gfm+tex_math_dollars -t html5 --wrap=none --mathml \
         --template "$style/template.html" --lua-filter "$style/page.lua" \
         --metadata-file "$style/strings.$lang.yaml" -M page="$1" \
-        -M work="$work" -M edit_at="$edit" -o "$work/html.$$" "$work/text.$$" ||
+        -M work="$work" -M edit_at="$EDIT" -M edit_name="$edit_in$source" \
+        -o "$work/html.$$" "$work/text.$$" ||
         { rm -f "$work/text.$$" "$work/html.$$"; exit 255; }
     rm "$work/text.$$"
     mv "$work/html.$$" "$site/$url"
@@ -168,17 +166,45 @@ render() { # the pages on standard input, as many at once as there are cores
         sh tools/site.sh --page || exit 2
 }
 
+# Sets EDIT and edit_in to where git's remote has the pages: of its address, which
+# may hold a password, host and path alone.
+ask_git() {
+    command -v git > /dev/null || return 0
+    if ! prefix=$(LC_ALL=C git rev-parse --show-prefix 2> "$work/git"); then
+        grep -q 'not a git repository' "$work/git" || {
+            echo 'make docs: no page can link to where it is edited, as git says:'
+            cat "$work/git"
+        } >&2
+        return 0
+    fi
+    # An archive may have been unpacked in another repository.
+    git ls-files --error-unmatch "$style/order" > /dev/null 2>&1 || return 0
+    remote=$(git config --get remote.origin.url | sed -n '
+        s|[?#].*||; s|/*$||; s|\.git$||
+        \|://|!s|^\([^/]*@\)\{0,1\}\([^/:@]*\.[^/:@]*\):/*|https://\2/|
+        s|^\([a-z]*://\)[^/]*@|\1|
+        s|^ssh://\([^/:]*\)[:0-9]*/|https://\1/|
+        \|^https\{0,1\}://[A-Za-z0-9.-]*\(:[0-9]*\)\{0,1\}/[A-Za-z0-9._~%/+-]*$|p')
+    branch=$(git symbolic-ref -q --short refs/remotes/origin/HEAD ||
+        git symbolic-ref -q --short HEAD || echo main)
+    if [ -n "$remote" ]; then EDIT=$remote/edit/%s edit_in=${branch#origin/}/$prefix; fi
+}
+
 all() {
     command -v pandoc > /dev/null || fail 'pandoc is missing: ./setup'
     pandoc --version | awk 'NR == 1 { split($2, v, "."); exit !(v[1] > 2 ||
         v[1] == 2 && v[2] >= 17) }' || fail 'pandoc is too old: 2.17 or later'
-    remote=$(git config --get remote.origin.url 2>/dev/null |
-        sed -n 's|^git@\([^:]*\):|https://\1/|; s|\.git$||; /^https:/p') || :
-    : "${EDIT:=${remote:+$remote/edit/main/%s}}"
-    export EDIT
-
     mkdir -p "$work"
-    printf '%s\n' "$EDIT" > "$work/edit.new"
+    edit_in=
+    if [ -z "${EDIT:=}" ]; then
+        ask_git
+    elif ! expr "x$EDIT" : 'x[a-z][a-z0-9+.-]*://[A-Za-z0-9.:-]*/[^[:space:]]*$' ||
+        ! expr "x$EDIT" : '.*%s'; then
+        fail 'EDIT must be an address with %s, as https://example.org/edit/%s, and without a password'
+    fi > /dev/null
+    export EDIT edit_in
+
+    printf '%s\n' "$EDIT" "$edit_in" > "$work/edit.new"
     same_or_move "$work/edit.new" "$work/edit"
     find_pages > "$work/pages.new" || exit 2
     if ! cmp -s "$work/pages.new" "$work/pages"; then # the navigation changes

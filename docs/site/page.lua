@@ -5,7 +5,7 @@
 --
 --   page      the page's source, such as lessons/v0_half/README.md
 --   work      the directory of the list of pages; what is found goes there, too
---   edit_at   where the source can be edited, %s for its name; or nothing
+--   edit_at   where the source can be edited, %s for edit_name
 --
 -- The list has a line for each page: language, source, address, group, title.
 
@@ -555,7 +555,10 @@ function Pandoc(doc)
     put('translations', translations())
     put('contents_list', contents_list())
     meta.wide = page:match('%.csv$') ~= nil
+    local name = pandoc.utils.stringify(meta.edit_name):gsub('[^%w._~/-]',
+        function(c) return string.format('%%%02X', c:byte()) end)
     local edit = pandoc.utils.stringify(meta.edit_at)
+        :gsub('%%s', function() return name end)
     put('edit_url', escape(edit))
     meta.edit_here = not edit:match('^%a+:')
     if #explorers > 0 then
