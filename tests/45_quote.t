@@ -151,6 +151,10 @@ refills('two blocks, one stale',
     block('quote', 'out.txt', "```text\nresult    32\n```\n")
         . block('quote', 'code.c LIMIT',
         "```c\nstatic const int LIMIT = 10; /* a constant */\n```\n"));
+refills('lines that end in CR LF',
+    block('quote', 'crlf.txt', "old\n") =~ s/\n/\r\n/gr,
+    block('quote', 'crlf.txt', "```text\nresult    32\n```\n"));
+spew("$tree/crlf.txt", "result    32\r\n");
 
 # --- figures and tables ---
 

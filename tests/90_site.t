@@ -90,7 +90,7 @@ spew("$tree/README.md", "# A course\n\n[1](lessons/v0_half/README.md)\n");
 spew("$tree/docs/$_.md", "# The $_\n\nSome text.\n")
     for qw(running half_precision glossary);
 spew("$tree/lessons/v0_half/README.md",
-    "# Lesson 1\n\n[The program](v0_half.cu)\n");
+    "# Lesson 1\r\n\r\n[The program](v0_half.cu)\r\n");
 spew("$tree/lessons/v0_half/v0_half.cu", "int x;\n");
 spew("$tree/results/README.md", "# Results\n\nThey are:\n");
 {
@@ -235,6 +235,17 @@ for my $edit ('vi', 'https://example.org/edit', 'https://example.org/a b/%s',
     ($status, $out, my $err) = docs();
     like("$status$err", qr/^0make docs: .*git says:\n.*dubious ownership/,
         "another user's tree: git says why");
+}
+
+# --- what git writes where core.autocrlf is set ---
+
+for my $text ('', slurp("$root/.gitattributes")) {
+    spew("$tree/.gitattributes", $text);
+    my @git = ('git', '-C', $tree, '-c', 'core.autocrlf=true');
+    unlink "$tree/tools/site.sh";
+    run(@git, 'checkout', '--', 'tools/site.sh');
+    is(slurp("$tree/tools/site.sh") =~ /\r/ ? 'CR' : '', $text ? '' : 'CR',
+        $text ? '.gitattributes: a script keeps its lines' : 'without it, CR LF');
 }
 
 # --- mistakes ---

@@ -24,8 +24,10 @@ function load(file,    line, n) {
     if (file == loaded)
         return
     n = 0
-    while ((getline line < file) > 0)
+    while ((getline line < file) > 0) {
+        sub(/\r$/, "", line)
         text[++n] = line
+    }
     close(file)
     if (n == 0)
         fail("cannot read " file)
@@ -219,6 +221,8 @@ function refill_table(marker,    words, command, file, list) {
 }
 
 { at = FILENAME ":" FNR ": " }
+
+{ sub(/\r$/, "") } # an editor on Windows
 
 closing != "" {
     if ($0 == closing) {

@@ -132,7 +132,7 @@ find_pages() { # a line for each: language, source, address, group, title
                 text=$source
                 [ "$lang" = en ] || text=${source%.md}.$lang.md
                 [ -f "$text" ] || continue
-                title=$(sed -n 's/^# //p' "$text" | head -n 1)
+                title=$(tr -d '\r' < "$text" | sed -n 's/^# //p' | head -n 1)
                 [ -n "$title" ] || fail "$text: it has no title (# …)"
                 url=$(printf '%s' "${text%.md}.html" | sed 's|README|index|')
                 printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$lang" "$text" "$url" \
