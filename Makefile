@@ -78,7 +78,7 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
 .PHONY: help all conformance test clean backend known-arch $(LESSONS) build common \
-    exercises include lessons results solutions tests tools
+    exercises include lessons results solutions tests tools writable
 
 help:
 	@echo 'To learn:'
@@ -109,6 +109,9 @@ PROGRAMS := $(NAMES) conformance $(basename $(notdir $(wildcard tests/cpu/*.cu))
 
 backend:
 	@echo "BACKEND=$(BACKEND) ($(WHY))"
+writable: # or one line says so, before the first compile
+	@{ mkdir -p $(BUILD) && [ -w $(BUILD) ] && [ -w . ]; } 2> /dev/null || { printf '%s\n' \
+	    "$$PWD or its build/ cannot be written: copy the course elsewhere" >&2; exit 2; }
 
 # Names that nvcc takes for ARCH, checked before it is asked to compile.
 known-arch:
@@ -117,9 +120,6 @@ known-arch:
 	known=$$('$(NVCC)' --list-gpu-code | tr '\n' ' '); \
 	case " $$known " in *' $(ARCH) '*) ;; *) \
 	    echo "ARCH=$(ARCH): this toolkit knows $$known" >&2; exit 2;; esac
-
-# Only a GPU's lessons are measured; for others nothing is built in vain.
-on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 
 include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
     tools/pages.mk tools/results.mk)

@@ -3,16 +3,14 @@
 
 RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
 
-$(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk
-	@mkdir -p $(BUILD)
+$(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk | writable
 	@awk -f common/cpu/launch.awk $< > $@
 
 $(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $$(call headers_of,$$*) $(RUNTIME) $(COMMON) | backend
 	@echo "$(CC) $(call source_of,$*)"
 	@$(COMPILE) -iquote $(dir $(call source_of,$*)) -o $@ $< $(RUNTIME) -lm
 
-$(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON)
-	@mkdir -p $(BUILD)
+$(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON) | writable
 	@$(COMPILE) -c -o $@ $<
 
 .PHONY: runtime

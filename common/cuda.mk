@@ -1,7 +1,6 @@
 # BACKEND=cuda: nvcc makes a program of its source. The Makefile includes this.
 
-$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $$(call source_of,$$*) $$(call headers_of,$$*) $(COMMON) | backend known-arch
-	@mkdir -p $(BUILD)
+$(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $$(call source_of,$$*) $$(call headers_of,$$*) $(COMMON) | backend known-arch writable
 	$(COMPILE) -o $@ $<
 
 # How tools/exercise.sh makes "$program" of "$source", the learner's own file.

@@ -77,7 +77,8 @@ my $makefile = join '', $main, map { slurp("$root/$_") }
     is($help, $plain, 'plain make prints the help');
     (my $joined = $makefile) =~ s/\\\n/ /g;
     my ($directories) = $joined =~ /^([\w ]+):\n\t\@echo .*is a directory/m;
-    my %internal = map { $_ => 1 } qw(help backend known-arch runtime),
+    my %internal = map { $_ => 1 } qw(help backend known-arch runtime
+        writable),
         split ' ', $directories // '';
     my @phony = map { split ' ' } $joined =~ /^\.PHONY:(.*)/mg;
     s/\$\(LESSONS\)/lessonK/, s/\$\((?:NUMBERS|TASKS):%=(\w+)%\)/${1}K/
@@ -225,6 +226,12 @@ for my $case (
     is(snapshot($tree), $before, "make BACKEND=cpu $target: writes nothing");
 }
 
+# Nothing can be written below a file, as root neither.
+spew("$tree/build", "mine\n");
+refused(qr{^\Q$tree\E or its build/ cannot be written: copy the course elsewhere$},
+    {}, 'BACKEND=cpu', $_) for qw(lesson1 conformance exercise1 race1);
+unlink "$tree/build";
+
 # --- a launch that cannot be read, a source that does not compile ---
 
 {
@@ -255,7 +262,7 @@ unlink "$tree/lesson1";
 builds('make -C from /', { dir => '/' }, '-C', $tree, 'BACKEND=cpu', 'lesson1');
 ok(-x "$tree/lesson1", '-C: ./lesson1 is there');
 
-my $spaced = copy_tree('with space');
+my $spaced = copy_tree(qq{with space, 50% "of" \$HOME #1: it's l\xc3\xa0});
 {
     my ($status, $out, $err) = run({ dir => $spaced }, $make, 'BACKEND=cpu',
         'lesson1');

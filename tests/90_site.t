@@ -291,6 +291,16 @@ refuses('a result with a field too many',
     'results/bad.csv', "gpu,ms\na,1,2\n");
 
 {
+    rename "$tree/build", "$tree/build.away" or die;
+    spew("$tree/build", "Nothing can be written below a file, as root neither.\n");
+    my ($status, $out, $err) = docs();
+    is($status, 2, 'where nothing can be written: status 2');
+    one_line($err, qr{^make docs: .* or its build/ cannot be written: copy },
+        'and why');
+    unlink "$tree/build";
+    rename "$tree/build.away", "$tree/build" or die;
+}
+{
     my $path = path_without('pandoc');
     my ($status, $out, $err) = run({ dir => $tree, env => { PATH => $path } },
         'make', 'docs');

@@ -21,7 +21,7 @@ TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
 BUILD_C = $(CC) $(CPU_FLAGS) $(CFLAGS) -o "$$program" "$$source" -lm
 export BUILD BUILD_CU BUILD_C BUILD_RACE TASKS
 
-$(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend known-arch
+$(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend known-arch writable
 progress $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):
 	@sh tools/exercise.sh $@
 

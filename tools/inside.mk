@@ -3,6 +3,9 @@
 .PHONY: $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) $(NUMBERS:%=profile%) \
     $(NUMBERS:%=race%) listings
 
+# Only a GPU's lessons are measured; for others nothing is built in vain.
+on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
+
 INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
 
 ## ptxK         show lesson K's atomics in PTX (ARCH=sm_90 or another)
@@ -24,7 +27,7 @@ RACE_MAKE = MAKEFLAGS= $(MAKE) -s -j2 BACKEND=cpu CC='$(CC)' \
     CFLAGS='$(RACE_FLAGS)' BUILD='$(BUILD)/race'
 
 ## raceK        look for data races in lesson K, on the CPU
-$(NUMBERS:%=race%): race%:
+$(NUMBERS:%=race%): race%: | writable
 	@RACE_MAKE="$(RACE_MAKE)" sh tools/race.sh $* $(BUILD)/race/$(call name_of,$*)
 
 ptxconformance sassconformance: %conformance: known-arch
@@ -38,5 +41,5 @@ listings: known-arch
 	@mkdir -p results/ptx results/sass
 	@for program in $(LESSONS) conformance; do for kind in ptx sass; do \
 	    listing=$$($(MAKE) --no-print-directory -s $$kind$${program#lesson}) || exit 2; \
-	    printf '%s\n' "$$listing" > results/$$kind/$$program.$(INSIDE_ARCH).txt; \
+	    printf '%s\n' "$$listing" > results/$$kind/$$program.$(INSIDE_ARCH).txt || exit 2; \
 	done; done
