@@ -482,6 +482,17 @@ spew($mine, text(1, '    return 41;'));
     is(slurp("$tree/exercises/02_second.c"), text(2, $solved),
         'reset outside of a checkout: nothing was changed');
     ok(!-e "$tree/build/kept", 'reset outside of a checkout: keeps nothing');
+    # The page that it names has a command; after that, it works.
+    my ($command) = slurp("$root/docs/running.md") =~ /^(git init .*)$/m;
+    is((run({ dir => $tree, env => { HOME => $tmp } }, 'sh', '-c', $command))[0],
+        0, 'an archive becomes a checkout');
+    spew("$tree/exercises/02_second.c", text(2, $unsolved));
+    passes('reset there', qr/second\.c is as git has it;/, {}, 'reset2');
+    # Of a tree that is somebody else's, git has something to say.
+    refuses('reset in the tree of another user',
+        qr/^nothing was changed$/, 1,
+        { env => { GIT_TEST_ASSUME_DIFFERENT_OWNER => 1 } }, 'reset2');
+    remove_tree("$tree/.git");
     passes('a path with a space', qr/^exercise 2 is done; next: .*03_third/m,
         { dir => '/' }, '-C', $tree, 'exercise2');
     refuses('a path with a space, .cu', qr/^exercise 1: not done yet/, 0, {},

@@ -55,12 +55,16 @@ keep() {
 reset() {
     nothing='nothing was changed'
     command -v git > /dev/null ||
-        fail "reset needs git, which is not here; $nothing"
-    git rev-parse --is-inside-work-tree > /dev/null 2>&1 ||
-        fail "reset needs a git checkout, and this is none; $nothing"
+        fail "reset needs git, which is not here (docs/running.md, In an archive); $nothing"
+    why=$(git rev-parse --git-dir 2>&1) || case $why in
+    *'not a git repository'*)
+        fail "reset needs a git checkout, and this is none (docs/running.md, In an archive); $nothing" ;;
+    *) fail "$why
+$nothing" ;;
+    esac
     git cat-file -e "HEAD:./$source" 2> /dev/null ||
         fail "git has no committed $source to go back to; $nothing"
-    if git diff --quiet HEAD -- "$source"; then
+    if git -c core.safecrlf=false diff --quiet HEAD -- "$source"; then
         say "$source is as git has it; $nothing."
         return
     fi
@@ -79,7 +83,7 @@ state() {
         say 'done'
     elif ! git cat-file -e "HEAD:./$source" > /dev/null 2>&1; then
         say 'not done' # and no git to say more
-    elif git diff --quiet HEAD -- "$source"; then
+    elif git -c core.safecrlf=false diff --quiet HEAD -- "$source"; then
         say 'untouched'
     else
         say 'started'
