@@ -276,6 +276,8 @@ my $spaced = copy_tree(qq{with space, 50% "of" \$HOME #1: it's l\xc3\xa0});
         'BACKEND=cpu', 'lesson1');
     is("$status$err", '0', 'a path with a space: -C');
     is(snapshot("$spaced/build"), $before, 'a path with a space: built once');
+    is(join('', run({ dir => $spaced }, $make, $_)), '0',
+        "a path with a space: make $_ changes nothing") for qw(quote plots);
 }
 
 # --- clean ---
