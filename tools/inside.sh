@@ -3,8 +3,9 @@
 #
 #     sh tools/inside.sh ptx|sass sm_90 FILE.cu
 #
-# NVCC is the compiler to use. SASS needs nvdisasm (or cuobjdump, which calls
-# it), from the CUDA Toolkit or from ./setup --test.
+# NVCC is the compiler to use, a path or a command with options. SASS needs
+# nvdisasm (or cuobjdump, which calls it), from the CUDA Toolkit or from
+# ./setup --test.
 set -eu
 export LC_ALL=C
 kind=$1 arch=$2 source=$3
@@ -12,10 +13,14 @@ fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 [ -n "${NVCC:-}" ] || fail "$kind needs nvcc: install the CUDA Toolkit, or set NVCC or CUDA_HOME"
 
+# Words as the shell reads them, unless it is a path as it stands.
+if command -v "$NVCC" > /dev/null; then set -- "$NVCC"; else eval "set -- $NVCC"; fi
+nvcc=$1
+
 # The first of these that there is.
 find_tool() {
     for tool in "$(command -v "$1" || true)" ".venv/bin/$1" \
-        "$(dirname "$NVCC")/$1" "${CUDA_HOME:-}/bin/$1"; do
+        "${nvcc%/*}/$1" "${CUDA_HOME:-}/bin/$1"; do
         if [ -x "$tool" ]; then
             printf '%s\n' "$tool"
             return
@@ -25,16 +30,17 @@ find_tool() {
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+trap 'exit 130' HUP INT TERM # not every sh does the other then
 
 if [ "$kind" = ptx ]; then
-    "$NVCC" -arch="$arch" -O3 -Icommon -Iinclude -ptx -o "$out/ptx" "$source"
+    "$@" -arch="$arch" -O3 -Icommon -Iinclude -ptx -o "$out/ptx" "$source"
     cat "$out/ptx" > "$out/listing"
 else
     nvdisasm=$(find_tool nvdisasm)
     cuobjdump=$(find_tool cuobjdump)
     [ -n "$nvdisasm$cuobjdump" ] ||
-        fail "$kind needs nvdisasm or cuobjdump: both come with the CUDA Toolkit, or with ./setup --test"
-    "$NVCC" -arch="$arch" -O3 -Icommon -Iinclude -cubin -o "$out/cubin" "$source"
+        fail "$kind needs nvdisasm or cuobjdump: from the CUDA Toolkit, or ./setup --test"
+    "$@" -arch="$arch" -O3 -Icommon -Iinclude -cubin -o "$out/cubin" "$source"
     if [ -n "$nvdisasm" ]; then
         "$nvdisasm" -c "$out/cubin" > "$out/listing"
     else

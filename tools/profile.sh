@@ -14,7 +14,7 @@ fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 [ "${BACKEND:-}" = cuda ] || fail "profile needs an NVIDIA GPU: the CPU emulation has no L2 counters"
 grep -q '__global__ void dot_' "$2" ||
-    fail "profile counts one launch of lessons 1 to 3; $1 makes many: give ncu a kernel's name by hand"
+    fail "profile counts one launch of lessons 1 to 3; for others give ncu a kernel's name"
 command -v ncu > /dev/null || fail "profile needs ncu (Nsight Compute), which comes with the CUDA Toolkit"
 
 exec ncu --clock-control none --kernel-name 'regex:^dot_' --launch-count 1 \

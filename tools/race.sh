@@ -5,6 +5,7 @@
 #
 # From the Makefile: RACE_MAKE, the make that builds the program.
 set -eu
+export LC_ALL=C
 lesson=$1
 program=$2
 shift 2
@@ -18,7 +19,7 @@ case $lesson in
 esac
 
 cannot() {
-    echo "race$lesson: a program with ThreadSanitizer does not $1 here: see $out" >&2
+    echo "race$lesson: ThreadSanitizer does not $1 here: see $out" >&2
     exit 3
 }
 
@@ -45,5 +46,5 @@ if grep '^race ' "$out"; then
     exit 1
 fi
 grep -q '^lesson ' "$out" || cannot run
-echo "race$lesson: no block writes without an atomic what another one uses${*:+ ($*)}"
+echo "race$lesson: no block writes without an atomic what another uses${*:+ ($*)}"
 exit "$status"
