@@ -13,6 +13,7 @@ use Course;
 use File::Basename qw(basename dirname);
 use File::Copy qw(copy move);
 use File::Path qw(make_path remove_tree);
+use File::Spec;
 use POSIX ();
 use Test::More;
 use Time::HiRes qw(sleep time);
@@ -65,6 +66,8 @@ my $solved   = "    /* As the sources say. */\n    return 42;";
 my @files    = qw(01_first.cu 02_second.c 03_third.cu);
 my @names    = qw(first second third);
 
+sub crlf { return $_[0] =~ s/\n/\r\n/gr }
+
 sub text { # of exercise $number, with $answer
     my ($number, $answer) = @_;
     my $name = $names[$number - 1];
@@ -90,7 +93,7 @@ sub course {
         spew("$tree/exercises/$files[$number - 1]", text($number, $unsolved));
         spew("$tree/solutions/$files[$number - 1]", text($number, $solved));
     }
-    spew("$tree/docs/exercises.md", <<'END');
+    spew("$tree/docs/exercises.md", <<"END");
 <details><summary>Exercise 1, first</summary>
 
 - Think of
@@ -101,7 +104,7 @@ sub course {
 </details>
 <details><summary>Exercise 2, second</summary>
 
-- As before.
+- As before.\r
 
 </details>
 <details><summary>Exercise 11, eleventh</summary>
@@ -188,8 +191,9 @@ sub record { return -e "$tree/build/exercises.done/$_[0]" ? 1 : 0 }
         qr/^exercise 2 is done; all exercises are done\n\z/m, {}, 'exercise2');
 }
 
-# An older version that is put back, with its old time, is built anew.
-spew($mine, text(1, $unsolved));
+# An older version that is put back, with its old time, is built anew; that all
+# of its lines end in CR LF is no change.
+spew($mine, crlf(text(1, $unsolved)));
 utime 1e9, 1e9, $mine;
 refuses('an older file', qr/^exercise 1: not done yet/, 0, {}, 'exercise1');
 passes('a changed file is not done', qr{
@@ -208,14 +212,13 @@ passes('the same file is done again', qr/^\[###\] 3 of 3 done\nall .* done\n\z/m
 # One file after another in place of exercise 1.
 sub broken {
     my ($name, $answer, $pattern, $more) = @_;
-    spew($mine, $answer =~ /main|^\s*\z/ ? $answer : text(1, $answer));
+    spew($mine, $answer =~ /main|\0|^\s*\z/ ? $answer : text(1, $answer));
     unlink "$tree/build/exercises.done/01";
     my @said = refuses($name, qr/^exercise 1: $pattern/, $more, {}, 'exercise1');
     is(record('01'), 0, "$name: no record");
     return @said;
 }
 
-my $endless = "    volatile int x = 0;\n    while (!x)\n        ;\n    return x;";
 my $begin = qq{#include "exercise.h"\nint main(void)\n{\n}\n};
 {
     my ($out, $err) = broken('a compile error', '    return 42',
@@ -234,10 +237,62 @@ my $begin = qq{#include "exercise.h"\nint main(void)\n{\n}\n};
 broken('a crash', '    return *(volatile int *)8;', qr/it crashed \(signal SEGV\)/);
 broken('an abort', '    abort();', qr/it crashed \(signal ABRT\)/);
 {
+    my ($out, $err) = broken('many errors', $begin =~ s/^\}/"    x = ;\n" x 300 . '}'/mer,
+        qr/it does not compile/, 1);
+    cmp_ok(length $err, '<', 12000, 'many errors: are cut');
+    like($err, qr{\A\S*01_first\.cu.*^…\n.*^\(all of it is in build/\S+\.build\)\n}ms,
+        'many errors: the first ones, and where all are');
+}
+broken('UTF-16', "\xff\xfe" . text(1, $solved) =~ s/(.)/$1\0/gsr,
+    qr/exercises\S+ is UTF-16 or the like: .* save it as UTF-8$/);
+refuses('diff of UTF-16', qr/^exercise 1: .* is UTF-16/, 0, {}, 'diff1');
+
+# Two processes that ignore what can be ignored; both write down their numbers.
+sub stubborn {
+    return text($_[0], <<'END_C') =~ s/^(#include)/#include <signal.h>\n#include <unistd.h>\n$1/mr;
+    for (int s = 1; s < 32; s++)
+        if (s != SIGCHLD)
+            signal(s, SIG_IGN);
+    fork();
+    FILE *f = fopen("build/pids", "a");
+    fprintf(f, "%d.\n", (int)getpid());
+    fclose(f);
+    for (;;)
+        pause();
+    return 0;
+END_C
+}
+
+sub pids { return -e "$tree/build/pids" ? slurp("$tree/build/pids") =~ /(\d+)\./g : () }
+
+# Whether it runs; init may not yet have seen the end of what nobody waits for.
+sub runs {
+    my ($pid) = @_;
+    return kill(0, $pid) && !(-e "/proc/$pid/stat"
+        && slurp("/proc/$pid/stat") =~ /\) Z /);
+}
+
+# Waits for what a busy machine, too, does in the end.
+sub wait_until {
+    my ($condition) = @_;
+    my $end = time + 600;
+    sleep 0.1 while time < $end && !$condition->();
+}
+
+sub leaves_nothing {
+    my ($name) = @_;
+    my @pids = pids();
+    wait_until(sub { !grep { runs($_) } @pids });
+    is(scalar(grep { runs($_) && kill KILL => $_ } @pids), 0, "$name: none is left");
+    unlink "$tree/build/pids";
+}
+
+{
     limit(3);
-    my ($out) = broken('a hang', $endless,
+    my ($out) = broken('a hang', stubborn(1),
         qr/it was stopped after 3 seconds: which loop/);
     like($out, qr/^exercise 1  first$/m, 'a hang: its output so far');
+    leaves_nothing('a hang');
     limit(3600);
 }
 {
@@ -275,6 +330,20 @@ refuses('diff of a missing file', qr{exercises/01_first\.cu is missing}, 0, {},
 passes('a missing file', qr/^ 1  first +started\n.*make exercise1\n\z/s, {},
     'progress');
 
+# Something else in its place: nothing of it is lost.
+{
+    my $moved = qr{exercises/01_first\.cu is a directory; move it away};
+    spew("$mine/notes", "mine\n");
+    refuses('a directory', qr/^exercise 1: $moved/, 0, {}, 'exercise1');
+    refuses('reset of a directory', qr/^$moved.* nothing was changed$/, 0, {}, 'reset1');
+    is(slurp("$mine/notes"), "mine\n", 'reset of a directory: leaves it');
+    remove_tree($mine);
+    symlink 'nowhere', $mine;
+    refuses('a dangling link', qr/01_first\.cu is a link to a file that is not there/,
+        0, {}, 'exercise1');
+    unlink $mine;
+}
+
 # The learner's file with the program of an earlier build beside it.
 spew($mine, text(1, $solved));
 passes('solved again', qr/^exercise 1 is done/m, {}, 'exercise1');
@@ -283,17 +352,70 @@ broken('an error after a success', '    return 42',
 is(scalar(grep { -x } glob "$tree/build/cpu-*/exercises/01_first"), 0,
     'an error after a success: no program is left');
 
-# Where there is no timeout, perl ends what hangs; where there is no git, the
-# rest works.
+# The runner itself, without make, for exercise 2, by each sh.
+sub by_hand {
+    my ($sh, $path, $what) = @_;
+    return run({ dir => $tree, env => { PATH => $path, TASKS => '1 2 3',
+        BUILD => 'build/hand', BUILD_C => which('gcc') . ' ' . join(' ', cpu_flags())
+            . ' -o "$program" "$source" -lm' } }, split(' ', $sh),
+        'tools/exercise.sh', $what);
+}
+
+# Where there is no setsid, perl makes the group; where there is neither, the
+# time is bounded; no timeout is needed, nor cksum. busybox has its own of all.
 {
-    my $path = path_without('timeout', 'git');
-    my ($out) = do {
-        spew($mine, text(1, $endless));
-        limit(1);
-        refuses('a hang without timeout', qr/stopped after 1 seconds/, 0,
-            { env => { PATH => $path } }, 'exercise1');
-    };
+    my ($second, $record) = map { "$tree/$_" } 'exercises/02_second.c',
+        'build/exercises.done/02';
+    my @before = map { slurp($_) } $second, $record;
+    my $busybox = "$tmp/busybox";
+    make_path($busybox);
+    symlink which('busybox') // '', "$busybox/$_" for map { split } `busybox --list`;
+    unlink "$busybox/cksum";
+    symlink which($_), "$busybox/$_" for qw(as ld);
+    my %case = (
+        'no setsid'          => ['sh', path_without('setsid')],
+        'no setsid, no perl' => ['sh', path_without('setsid', 'perl')],
+        'bash'               => ['bash --posix', $ENV{PATH}],
+        'dash'               => ['dash', $ENV{PATH}],
+        'busybox'            => ['sh', $busybox],
+    );
+    limit(1);
+    for my $case (sort keys %case) {
+      SKIP: {
+            my ($sh, $path) = @{ $case{$case} };
+            my ($name) = split ' ', $case =~ /^no/ ? 'sh' : $case;
+            skip "there is no $name here", 1 if !which($name);
+            my $group = $case ne 'no setsid, no perl';
+            spew($second, $group ? stubborn(2) : text(2,
+                "    for (volatile int x = 0;; x++)\n        ;\n    return 0;"));
+            my ($status, $out, $err) = by_hand($sh, $path, 'exercise2');
+            like("$status$err", qr/^1exercise 2: it was stopped after 1 seconds.*\n\z/,
+                "a hang, $case") or diag($out);
+            leaves_nothing("a hang, $case") if $group;
+            next if $case ne 'busybox';
+            spew($second, text(2, $solved));
+            ($status, $out, $err) = by_hand($sh, $path, 'exercise2');
+            is("$status$err", '0', "$case: solved") or diag($out);
+            like((by_hand($sh, $path, 'progress'))[1], qr/^ 2  second +done$/m,
+                "$case: progress");
+            spew($second, text(2, $unsolved));
+            like((by_hand($sh, $path, 'progress'))[1], qr/^ 2  second +not done$/m,
+                "$case: progress of a changed file");
+            for my $what (qw(hint diff solution)) {
+                ($status, $out, $err) = by_hand($sh, $path, "${what}2");
+                is("$status$err", '0', "$case: $what") or diag($out);
+            }
+        }
+    }
     limit(3600);
+    spew($second, $before[0]);
+    spew($record, $before[1]);
+}
+
+# Where there is no git, the rest works.
+{
+    my $path = path_without('git');
+    spew($mine, text(1, $solved));
     passes('progress without git',
         qr/^ 1  first +not done\n 2  second +done\n/,
         { env => { PATH => $path } }, 'progress');
@@ -314,8 +436,25 @@ is(scalar(grep { -x } glob "$tree/build/cpu-*/exercises/01_first"), 0,
         text(1, $solved) =~ s/answer\(\) == 42/answer() >= 42/r, $gone);
     spew($mine, text(1, $solved)
         =~ s/^(static.*answer)/#include <limits.h>\nint lock;\n\n$1/mr
-        =~ s/$/ \r/gmr);
-    passes('added lines', qr/^exercise 1 is done/m, {}, 'exercise1');
+        =~ s/\A/\xef\xbb\xbf/r =~ s/$/ \r/gmr =~ s/ \r\n \r\z//r);
+    passes('added lines, CR LF, a byte order mark, no last newline', qr/^exercise 1 is done/m, {}, 'exercise1');
+}
+
+# On a terminal of 80 columns nothing is wider, and nothing but text is sent.
+SKIP: {
+    skip_or_fail('there is no script of util-linux here')
+        if (run('script', '--version'))[1] !~ /util-linux/;
+    spew($mine, text(1, $solved) =~ s/answer\(\) == 42/answer() >= 42/r);
+    spew("$tmp/tty.sh", "stty cols 80\nfor t in exercise1 hint1 progress; do $make \$t; done\n");
+    for my $env ({ TERM => undef }, { TERM => 'xterm-256color' }) {
+        my (undef, $out) = run({ dir => $tree, env => $env }, 'script', '-qec',
+            "sh $tmp/tty.sh", File::Spec->devnull);
+        my $what = 'a terminal, TERM=' . ($env->{TERM} // '');
+        like($out, qr/gone or changed: \r\nrequire/, "$what: what it says");
+        is(join('', grep { length > 80 } split /\r?\n/, $out), '', "$what: 80 columns");
+        unlike($out, qr/[^\r\n -~]/, "$what: only text");
+    }
+    unlink "$tree/build/exercises.hints/01";
 }
 
 # --- races ---
@@ -385,22 +524,28 @@ for my $what (qw(exercise hint diff solution reset watch)) {
 
 {
     my @said = map { passes("hint, time $_", qr/./, {}, 'hint1') } 1 .. 4;
-    is($said[0], "hint 1 of 3 for exercise 1:\n    Think of\n    `6 * 7`.\n"
+    is($said[0], "hint 1 of 3 for exercise 1:\n  Think of\n  `6 * 7`.\n"
         . "One more: make hint1\n", 'the first hint');
-    is($said[1], "hint 2 of 3 for exercise 1:\n    It is even.\n"
+    is($said[1], "hint 2 of 3 for exercise 1:\n  It is even.\n"
         . "One more: make hint1\n", 'the second');
-    is($said[2], "hint 3 of 3 for exercise 1:\n    It is 40 and 2.\n"
+    is($said[2], "hint 3 of 3 for exercise 1:\n  It is 40 and 2.\n"
         . "That was the last hint; make solution1 shows the solution.\n",
         'the last says so');
     is($said[3], join('', map { s/^(One more|That was).*\n//mr } @said[0 .. 2])
         . "That was the last hint; make solution1 shows the solution.\n",
         'and after it all of them');
-    passes('the hint of another exercise', qr/^hint 1 of 1 for exercise 2:\n/,
+    passes('the hint of another exercise', qr/^hint 1 of 1 for exercise 2:\n  As before\.\n/,
         {}, 'hint2');
     refuses('an exercise without hints', qr/docs\/exercises\.md has no hints/, 0,
         {}, 'hint3');
     spew("$tree/build/exercises.hints/01", "what?\n");
     passes('a spoilt count', qr/^hint 1 of 3/, {}, 'hint1');
+    # No file can grow, as on a full disk.
+    my (undef, $out) = run({ dir => $tree }, 'sh', '-c',
+        "{ (trap '' XFSZ; ulimit -f 0; $make hint1) 2>&1 || echo failed; } | cat");
+    like($out, qr{^hint\ 2\ of\ 3.*^build/exercises\.hints/01\ cannot\ be\ written:
+        .*^failed$}msx, 'a full disk: the hint, and one line');
+    is(slurp("$tree/build/exercises.hints/01"), "1\n", 'a full disk: the count stays');
 }
 
 # --- diff and solution ---
@@ -412,7 +557,7 @@ spew($mine, text(1, '    return 41;'));
     is(join('', grep { /^[-+] / } split /^/, $out), "-    return 41;\n"
         . "+    /* As the sources say. */\n+    return 42;\n",
         'diff: from mine to the solution');
-    copy("$tree/solutions/01_first.cu", $mine);
+    spew($mine, "\xef\xbb\xbf" . crlf(text(1, $solved)) =~ s/\r\n\z//r);
     passes('no difference',
         qr{\Aexercises/01_first\.cu is the same as solutions/01_first\.cu\.\n\z},
         {}, 'diff1');
@@ -434,6 +579,7 @@ spew($mine, text(1, '    return 41;'));
 {
     my $original = text(1, $unsolved);
     my @versions = map { text(1, "    return $_;") } 1 .. 3;
+    $versions[1] = crlf($versions[1]);
     for my $i (0 .. 2) {
         spew($mine, $versions[$i]);
         my $kept = 'build/kept/01_first-' . ($i + 1) . '.cu';
@@ -510,6 +656,8 @@ spew($mine, text(1, '    return 41;'));
     spew("$tree/exercises/03_copy.cu", "mine\n");
     refuses('a copy beside it', qr/^exercise 3: not done yet/, 0, {}, 'exercise3');
     $tree = $checkout;
+    refuses("another user's checkout", qr/^\s+git config .* safe\.directory \S/, 1,
+        { env => { GIT_TEST_ASSUME_DIFFERENT_OWNER => 1 } }, 'reset1');
 }
 
 # --- watch ---
@@ -530,13 +678,6 @@ sub start_watch {
     exec $make, 'watch1';
 }
 
-# Waits for what a busy machine, too, does in the end.
-sub wait_until {
-    my ($condition) = @_;
-    my $end = time + 600;
-    sleep 0.1 while time < $end && !$condition->();
-}
-
 # Waits until the output has $count runs that ended, and of the last one a text.
 # There are $more where a file was seen half-written.
 my $more = 0;
@@ -549,13 +690,6 @@ sub wait_for {
     });
     is(scalar @runs, $count + $more, "watch, $name: run $count");
     like($runs[-1] // '', $pattern, "watch, $name: what it says");
-}
-
-# Whether it runs; init may not yet have seen the end of what nobody waits for.
-sub runs {
-    my ($pid) = @_;
-    return kill(0, $pid) && !(-e "/proc/$pid/stat"
-        && slurp("/proc/$pid/stat") =~ /\) Z /);
 }
 
 spew($mine, text(1, $unsolved));
@@ -578,7 +712,7 @@ wait_for('at first', 1, qr/^exercise 1: not done yet/m);
     }
 }
 wait_for('saved in place', 2, qr/^exercise 1 is done; /m);
-spew("$mine.new", text(1, '    return 43;'));
+spew("$mine.new", crlf(text(1, '    return 43;')));
 rename $mine, "$mine~";
 sleep 1.2;
 rename "$mine.new", $mine;
@@ -589,27 +723,43 @@ wait_for('renamed over it', 4, qr/^exercise 1: it does not compile/m);
 sleep 1;
 wait_for('nothing saved', 4, qr/^exercise 1: it does not compile/m);
 unlike(slurp($watched), qr/\e\[[0-9;]*[JH]|\ec/, 'watch clears nothing');
-spew($mine, text(1, qq{    FILE *f = fopen("build/pid", "w");\n}
-    . qq{    fprintf(f, "%d.\\n", (int)getpid());\n    fclose(f);\n$endless}));
-{
-    my $program;
-    wait_until(sub { -e "$tree/build/pid"
-        && (($program) = slurp("$tree/build/pid") =~ /(\d+)\./) });
-    ok($program && runs($program), 'watch: what does not end is running');
-    kill INT => -$watch;
-    waitpid $watch, 0;
-    # Long before the time limit.
-    wait_until(sub { !kill(0, -$watch) && !runs($program) });
-    is(kill(0, -$watch), 0, 'watch, interrupted: leaves nothing of its group');
-    ok(!runs($program), 'watch, interrupted: leaves no program running')
-        or kill KILL => $program;
-}
+spew($mine, stubborn(1));
+wait_until(sub { 2 == (my @both = pids()) });
+kill INT => -$watch;
+waitpid $watch, 0;
+wait_until(sub { !kill(0, -$watch) }); # long before the time limit
+is(kill(0, -$watch), 0, 'watch, interrupted: leaves nothing of its group');
+leaves_nothing('watch, interrupted');
 # Where make was asleep until the shell's nap was over, it wonders.
 like(slurp($watched) =~ s/^make: (?:\*\*\* )?wait: .*\n//mr,
     qr{^build     exercises/01_first\.cu\n\n\z}m,
     'watch, interrupted: without a mess');
 is(scalar(grep { /^\?\?/ && !/~$/ } split /\n/,
     git($tree, 'status', '--porcelain')), 0, 'watch leaves no files');
+
+# --- make ptxK ---
+
+# nvcc as a path with a space, or as words; under each awk.
+spew("$tmp/a b/nvcc", <<'END_SH', 0755);
+#!/bin/sh
+case " $* " in *'  '*) exit 1 ;; esac
+while [ "$1" != -o ]; do shift; done
+printf '.visible .entry _Z3dotPf(\n)\n{\n    ld.x;\n    atom.add.f16 %%r;\n}\n' > "$2"
+END_SH
+for ([mawk => "$tmp/a b/nvcc"], [gawk => "'$tmp/a b/nvcc' -ccbin g++"],
+    ['original-awk', "$tmp/a b/nvcc"], [busybox => "$tmp/a\\ b/nvcc -O1"]) {
+    my ($awk, $words) = @$_;
+  SKIP: {
+        my $path = which($awk);
+        skip "there is no $awk here", 1 if !$path;
+        make_path("$tmp/$awk.bin");
+        symlink $path, "$tmp/$awk.bin/awk";
+        my @said = run({ dir => $tree, env => { PATH => "$tmp/$awk.bin:$ENV{PATH}",
+            NVCC => $words } }, qw(sh tools/inside.sh ptx sm_90 some.cu));
+        is("@said", "0 ptx for sm_90, from some.cu\n\ndot\n      ld.x;\n"
+            . ">     atom.add.f16 %r;\n ", "ptx: $awk, NVCC=$words");
+    }
+}
 
 # --- other compilers ---
 

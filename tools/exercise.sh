@@ -22,7 +22,14 @@ all_hold='done      all checks hold'
 # shellcheck source=/dev/null
 . tools/exercise_state.sh
 
-say() { printf '%s\n' "$*"; }
+# A terminal may be 80 columns wide.
+say() {
+    if [ -t 1 ]; then
+        printf '%s\n' "$*" | fold -s -w 80
+    else
+        printf '%s\n' "$*"
+    fi
+}
 fail() { say "$*" >&2; exit 1; }
 
 # Sets what belongs to exercise $1. The solutions say how it is called, since
@@ -44,33 +51,43 @@ choose() {
 
 # --- exercise ---
 
-# $! is what runs, unless it was seen to end. (A variable would be set an instant
-# after it began.) timeout leads a group, and for an instant knows nothing of the
-# program in it: all are ended.
+# $! leads the group of what runs, unless it was seen to end. (A variable would
+# be set an instant after it began.) For an instant there is no group yet.
 ended=
 stop() {
     [ "${!-}" != "$ended" ] || return 0
-    kill -- "-$!" 2> /dev/null || kill "$!" 2> /dev/null || :
+    kill -KILL "-$!" 2> /dev/null || kill -KILL "$!" 2> /dev/null || :
 }
 
+# start SECONDS COMMAND…, as the leader of a group, which is killed then: nobody
+# can ignore that. The watch is part of the group, and no child of the command,
+# which may wait for its own. Without a group the command's own time is bounded.
 start() {
     ulimit -f $((megabytes * 2048))
-    if command -v timeout > /dev/null; then
-        exec timeout "$@"
-    elif command -v perl > /dev/null; then
-        exec perl -e 'alarm shift; exec @ARGV' "$@"
-    fi
+    # shellcheck disable=SC2016 # for the sh within
+    for lead in setsid 'perl -esetpgrp;exec@ARGV'; do
+        command -v "${lead%% *}" > /dev/null || continue
+        # shellcheck disable=SC2086 # the words of lead
+        exec $lead sh -c '({ sleep "$0"; kill -KILL "-$$"; } > /dev/null 2>&1 &)
+            exec "$@"' "$@"
+    done
+    # shellcheck disable=SC3045 # where sh has it
+    ulimit -t "$1"
     shift
     exec "$@"
 }
 
-# run OUTPUT SECONDS COMMAND…; sets status.
+# run OUTPUT SECONDS COMMAND…; sets status: 124 where the time was up. Nothing of
+# the group is left.
 run() {
     out=$1
     shift
-    (start "$@") > "$out" 2>&1 < /dev/null &
     status=0
+    began=$(date +%s)
+    (start "$@") > "$out" 2>&1 < /dev/null &
     wait "$!" 2> /dev/null || status=$?
+    if [ "$status" = 137 ] && [ $(($(date +%s) - began)) -ge "$1" ]; then status=124; fi
+    kill -KILL "-$!" 2> /dev/null || :
     ended=$!
 }
 
@@ -93,7 +110,7 @@ problem() {
         signal=$(kill -l $((status - 128)) 2> /dev/null || say $((status - 128)))
     fi
     case $status:$signal in
-    124: | *:ALRM)
+    124: | *:XCPU)
         say "it was stopped after $seconds seconds: which loop does not end?" ;;
     *:XFSZ)
         say "it was stopped after printing $megabytes MB: which loop does not end?" ;;
@@ -116,12 +133,31 @@ problem() {
     esac
 }
 
-check() {
-    if [ ! -f "$source" ]; then
-        why="$source is missing; make reset$number brings it back"
-    elif ! grep -q '[^[:space:]]' "$source"; then
-        why="$source is empty; make reset$number brings it back"
+# Why the learner's file cannot be read, or nothing.
+unfit() {
+    if git cat-file -e "HEAD:./$source" 2> /dev/null; then
+        back="make reset$number brings it back"
     else
+        back="take it from where you got the course"
+    fi
+    if [ -d "$source" ]; then
+        say "$source is a directory; move it away, then $back"
+    elif [ ! -e "$source" ] && [ -h "$source" ]; then
+        say "$source is a link to a file that is not there; $back"
+    elif [ ! -f "$source" ]; then
+        say "$source is missing; $back"
+    elif [ ! -r "$source" ]; then
+        say "$source cannot be read: you have no permission to"
+    elif ! grep -q '[^[:space:]]' "$source"; then
+        say "$source is empty; $back"
+    elif [ "$(tr -d '\000' < "$source" | wc -c)" -lt "$(wc -c < "$source")" ]; then
+        say "$source is UTF-16 or the like: it has zero bytes; save it as UTF-8"
+    fi
+}
+
+check() {
+    why=$(unfit)
+    if [ -z "$why" ]; then
         sum=$(sum_of "$source")
         build_and_run
     fi
@@ -129,22 +165,29 @@ check() {
         say "exercise $number: $why" >&2
         return 1
     fi
-    mkdir -p build/exercises.done
-    say "$sum" > "$record"
+    note "$record" "$sum" || return 1
     say "exercise $number is done; $(next_step "$number")"
 }
 
 # Sets why. No program of an earlier build may be left to run.
 build_and_run() {
-    mkdir -p "$BUILD/exercises"
-    rm -f "$program" "$program.c" "$program.out"
+    if ! { mkdir -p "$BUILD/exercises" && rm -f "$program" "$program.c" "$program.out" &&
+        say x > "$program.build"; } 2> /dev/null; then
+        why="$BUILD/exercises cannot be written: is the disk full, or not yours?"
+        return
+    fi
     say "build     $source"
     case $source in
     *.cu) command=$BUILD_CU ;;
     *) command=$BUILD_C ;;
     esac
-    if ! eval "$command" || [ ! -f "$program" ]; then
+    status=0
+    eval "$command" > "$program.build" 2>&1 || status=$?
+    show "$program.build" >&2
+    if [ "$status" != 0 ] || [ ! -f "$program" ]; then
         why="it does not compile: begin with the first error above"
+        [ -s "$program.build" ] ||
+            why="the compiler ended with status $status and said nothing; is the disk full?"
         return
     fi
     run "$program.out" "$seconds" "$program"
@@ -159,8 +202,8 @@ build_and_run() {
 # be there, in their order; others may be added.
 changed() {
     [ ! -f "$solution" ] || awk -v number="$number" '
+        FNR == 1 { files++; sub(/^\357\273\277/, "") }
         { sub(/[ \t\r]+$/, "") }
-        FNR == 1 { files++ }
         files == 1 && /\/\* TODO/ { inside = 1 }
         files == 1 && !inside && NF { want[++n] = $0 }
         files == 1 && /\/\* END TODO/ { inside = 0 }
@@ -237,13 +280,14 @@ watch() {
 hints() {
     [ -f docs/exercises.md ] || return 0
     awk -v number="$number" -v want="${1:-0}" '
+        { sub(/\r$/, "") }
         /<summary>/ { inside = index($0, "<summary>Exercise " number ",") }
         /<\/details>/ { inside = 0 }
         inside && /^([-*]|[0-9]+[.]) / { n++; sub(/^[^ ]* +/, "") }
         inside && n && n == want {
             sub(/^ +/, "")
             if (NF)
-                print "    " $0
+                print "  " $0
         }
         END { if (!want) print n + 0 }
     ' docs/exercises.md
@@ -267,8 +311,7 @@ hint() {
         hints "$from"
         from=$((from + 1))
     done
-    mkdir -p build/exercises.hints
-    say "$to" > "$shown"
+    note "$shown" "$to" || exit 1
     if [ "$to" = "$count" ]; then
         say "That was the last hint; make solution$number shows the solution."
     else
@@ -278,25 +321,38 @@ hint() {
 
 # --- diff, solution ---
 
-need() { [ -f "$1" ] || fail "exercise $number: $1 is missing${2-}"; }
+need_solution() {
+    [ -f "$solution" ] || fail "exercise $number: $solution is missing"
+}
 
-show_diff() {
-    need "$solution"
-    need "$source" "; make reset$number brings it back"
+# Line ends and byte order marks are no difference.
+plain() { awk 'NR == 1 { sub(/^\357\273\277/, "") } { sub(/\r$/, ""); print }' "$1"; }
+
+show_diff() (
+    need_solution
+    why=$(unfit)
+    [ -z "$why" ] || fail "exercise $number: $why"
+    dir=$(mktemp -d)
+    trap 'rm -rf "$dir"' EXIT
+    trap 'exit 130' HUP INT TERM
+    mkdir "$dir/exercises" "$dir/solutions"
+    plain "$source" > "$dir/$source"
+    plain "$solution" > "$dir/$solution"
+    cd "$dir"
     if cmp -s "$source" "$solution"; then
         say "$source is the same as $solution."
     else
         diff -u "$source" "$solution" || [ $? = 1 ]
     fi
-}
+)
 
 show_solution() {
-    need "$solution"
-    awk -v file="$solution" '
+    need_solution
+    plain "$solution" | awk -v file="$solution" '
         /\/\* TODO/ { inside = 1; print file ", from line " FNR ":" }
         inside
         /\/\* END TODO/ { inside = 0; print "" }
-    ' "$solution"
+    '
     say "To compare with yours: make diff$number"
 }
 
@@ -305,7 +361,7 @@ show_solution() {
 # The nap lets make hear of Ctrl-C, too, before its child is gone; otherwise it
 # may wonder where that went.
 trap 'stop; nap; exit 130' INT
-trap 'stop; exit 143' HUP TERM
+trap 'stop; exit 143' HUP QUIT TERM
 what=${1%%[0-9]*}
 if [ "$what" != progress ]; then choose "${1#"$what"}"; fi
 case $what in

@@ -5,11 +5,18 @@
 
 # --- done or not: the record holds the checksum of the file that passed ---
 
-sum_of() { { cksum < "$1"; } 2> /dev/null || echo away; }
+# (busybox may have no cksum.)
+sum_of() { { cksum < "$1" || md5sum < "$1"; } 2> /dev/null || echo away; }
+
+# Keeps $2 in the file $1, which is whole at any time.
+note() {
+    { mkdir -p "${1%/*}" && say "$2" > "$1.new" && mv -f "$1.new" "$1"; } 2> /dev/null ||
+        { say "$1 cannot be written: is the disk full, or not yours?" >&2; return 1; }
+}
 
 is_done() {
     choose "$1"
-    [ -f "$record" ] && [ "$(cat "$record")" = "$(sum_of "$source")" ]
+    [ -f "$record" ] && [ "$(cat "$record" 2> /dev/null)" = "$(sum_of "$source")" ]
 }
 
 # The first exercise after $1 that is not done, else the first of all, else
@@ -40,7 +47,7 @@ next_step() (
 # Copies the learner's file to build/kept/, under a number that is free and
 # higher than all others; prints the path.
 keep() {
-    mkdir -p build/kept
+    mkdir -p build/kept || return
     n=1
     for old in "build/kept/$name"-*."${file##*.}"; do
         old=${old%.*}
@@ -60,8 +67,9 @@ reset() {
     *'not a git repository'*)
         fail "reset needs a git checkout, and this is none (docs/running.md, In an archive); $nothing" ;;
     *) fail "$why
-$nothing" ;;
+$nothing" ;; # safe.directory
     esac
+    [ ! -d "$source" ] || fail "$(unfit); $nothing"
     git cat-file -e "HEAD:./$source" 2> /dev/null ||
         fail "git has no committed $source to go back to; $nothing"
     if git -c core.safecrlf=false diff --quiet HEAD -- "$source"; then
@@ -70,7 +78,7 @@ $nothing" ;;
     fi
     kept=
     if [ -f "$source" ]; then
-        kept=$(keep) || fail "your version could not be kept in build/kept/; $nothing"
+        kept=$(keep 2> /dev/null) || fail "your version could not be kept in build/kept/; $nothing"
     fi
     git checkout -q HEAD -- "$source" || fail "git could not put $source back"
     say "$source is as git has it${kept:+; your version is in $kept}."
@@ -83,7 +91,7 @@ state() {
         say 'done'
     elif ! git cat-file -e "HEAD:./$source" > /dev/null 2>&1; then
         say 'not done' # and no git to say more
-    elif git -c core.safecrlf=false diff --quiet HEAD -- "$source"; then
+    elif git -c core.safecrlf=false diff --quiet --ignore-cr-at-eol HEAD -- "$source"; then
         say 'untouched'
     else
         say 'started'
