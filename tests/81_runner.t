@@ -621,7 +621,7 @@ spew($mine, text(1, '    return 41;'));
 
 {
     my $checkout = $tree;
-    $tree = course('with space', 1);
+    $tree = course("a b'c\"d%e\$f\xc3\xa9", 1);
     spew("$tree/exercises/02_second.c", text(2, $solved));
     refuses('reset outside of a checkout',
         qr/^reset needs a git checkout, .* nothing was changed$/, 0, {}, 'reset2');
@@ -639,9 +639,9 @@ spew($mine, text(1, '    return 41;'));
         qr/^nothing was changed$/, 1,
         { env => { GIT_TEST_ASSUME_DIFFERENT_OWNER => 1 } }, 'reset2');
     remove_tree("$tree/.git");
-    passes('a path with a space', qr/^exercise 2 is done; next: .*03_third/m,
+    passes('a path with spaces, quotes and signs', qr/^exercise 2 is done; next: .*03_third/m,
         { dir => '/' }, '-C', $tree, 'exercise2');
-    refuses('a path with a space, .cu', qr/^exercise 1: not done yet/, 0, {},
+    refuses('such a path, .cu', qr/^exercise 1: not done yet/, 0, {},
         'exercise1');
     passes('progress outside of a checkout', qr{\A\ 1\ \ first\ +not\ done\n
         \ 2\ \ second\ +done\n\ 3\ \ third\ +not\ done\n\[\#--\]\ 1\ of\ 3}x, {},
@@ -656,8 +656,6 @@ spew($mine, text(1, '    return 41;'));
     spew("$tree/exercises/03_copy.cu", "mine\n");
     refuses('a copy beside it', qr/^exercise 3: not done yet/, 0, {}, 'exercise3');
     $tree = $checkout;
-    refuses("another user's checkout", qr/^\s+git config .* safe\.directory \S/, 1,
-        { env => { GIT_TEST_ASSUME_DIFFERENT_OWNER => 1 } }, 'reset1');
 }
 
 # --- watch ---
