@@ -24,26 +24,8 @@ sub capture {
     return run({ dir => $dir }, @_);
 }
 
-my %awk;    # name => its command
-for my $name (qw(mawk gawk busybox original-awk)) {
-    my @command = $name eq 'busybox' ? qw(busybox awk) : ($name);
-  SKIP: {
-        if (which($name) && (capture(@command, 'BEGIN { exit 0 }'))[0] == 0) {
-            $awk{$name} = \@command;
-            pass("$name is here");
-        } elsif ($name eq 'original-awk') {
-            note("$name is not installed; it is not asked for");
-        } elsif ($ci) {
-            fail("$name is here, as CI=true asks");
-        } else {
-            skip "$name is not installed", 1;
-        }
-    }
-}
-if (!%awk && (capture('awk', 'BEGIN { exit 0 }'))[0] == 0) {
-    $awk{awk} = ['awk'];
-}
-BAIL_OUT('no awk at all') if !%awk;
+my %awk = (awk => ['awk']);    # name => its command
+with_awks(sub { my ($name, undef, @command) = @_; $awk{$name} = \@command });
 my @names = sort keys %awk;
 
 sub launch {

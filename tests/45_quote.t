@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # tools/quote.sh and what it calls: the pages are fresh, every form of quote is
-# refilled, every mistake is an error that leaves the page as it is, under mawk,
-# gawk and busybox; tools/csv.awk refuses what is no table. And results/*.csv.
+# refilled, every mistake is an error that leaves the page as it is, under every
+# awk; tools/csv.awk refuses what is no table. And results/*.csv.
 use strict;
 use warnings;
 use File::Glob qw(:bsd_glob);
@@ -73,16 +73,10 @@ spew("$tree/results/b.csv", "gpu,extra,n,variant\nB,7,4,v0_half\n");
 
 # The awk that the scripts call.
 my %awk;
-for my $name (qw(mawk gawk busybox)) {
-  SKIP: {
-        skip_or_fail("$name is not here") if !which($name);
-        my $command = $name eq 'busybox' ? 'busybox awk' : $name;
-        spew("$tmp/$name/awk", "#!/bin/sh\nexec $command \"\$@\"\n", 0755);
-        $awk{$name} = { dir => $tree,
-            env => { PATH => "$tmp/$name:$ENV{PATH}" } };
-        pass("$name is here");
-    }
-}
+with_awks(sub {
+    my ($name, $path) = @_;
+    $awk{$name} = { dir => $tree, env => { PATH => $path } };
+});
 $awk{awk} = { dir => $tree } if !%awk;
 
 # Each case is a page of its own, and quote.sh goes over all of them at once.
@@ -347,6 +341,20 @@ for my $name (sort keys %awk) {
         one_line($err, qr{^results/d/$file\.csv:.*$pattern},
             "$name: a table of $file: one line");
     }
+}
+
+# --- a decimal comma ---
+
+my %page = (dir => $tree, page => "$tree/docs/page.md",
+    text => "Prose.\n" . value('a.csv variant=v0_half min_ms %.1f', '1'));
+SKIP: {
+    skip 'a decimal comma is nothing to the awks here', 1
+        if !$comma || !$awk{mawk};
+    edit("$tree/tools/quote.sh", 'export LC_ALL=C', '');
+    spew($page{page}, $page{text});
+    quote('mawk');
+    like(slurp($page{page}), qr/-->400,0</, 'a script without a locale is found');
+    copy("$root/tools/quote.sh", "$tree/tools/quote.sh") or die;
 }
 
 # --- the tables of results/ ---

@@ -99,36 +99,57 @@ SKIP: {
     isnt($status, 0, 'shellcheck refuses an unquoted word');
 }
 
+# With a decimal comma mawk reads 195.50 as 195, and prints 195,00. The tests run
+# all scripts in such a locale.
+my %part = map { $_ => 1 } map { slurp($_) =~ /^\. (\S+)$/mg } @scripts;
+for my $script (grep { !$part{$_} && !m{^\.ci/} } @scripts) {
+    like(slurp($script), qr/^export LC_ALL=C(?:\.UTF-8)?$/m,
+        "$script: sets its locale");
+}
+SKIP: {
+    skip_or_fail('there is no locale with a decimal comma here') if !$comma;
+    is((run('locale', 'decimal_point'))[1], ",\n", 'the tests have a comma');
+}
+
 # --- awk ---
 
 # Parses a program without running any of its rules.
 spew("$tmp/stop.awk", "BEGIN { exit 0 }\nEND { exit 0 }\n");
 spew("$tmp/bad.awk", "BEGIN { print ( }\n");
 spew("$tmp/undefined.awk", "END { nowhere(1) }\n");
+spew("$tmp/equal.awk", "END { print a == 1 ? 2 : 3 }\n");
 my @awk = files_of(qr/\.awk\z/, @places);
 cmp_ok(scalar @awk, '>=', 4, 'there are awk programs');
-# What the programs that read CSV come after.
-my @libraries = map { "tools/$_.awk" } qw(csv table_peers table plot);
-for (['mawk'], ['gawk', '--posix'], ['busybox', 'awk']) {
-    my @command = @$_;
-  SKIP: {
-        skip_or_fail("there is no $command[0] here") if !which($command[0]);
-        my $parse = sub {
-            my @before = grep { $_ ne $_[0] } @libraries;
-            @before = () if slurp($_[0]) !~ /\bcsv\w*\(/;
-            return run(@command, (map { ('-f', $_) } "$tmp/stop.awk", @before,
-                $_[0]), '/dev/null');
-        };
-        for my $file (@awk) {
-            my ($status, $out, $err) = $parse->($file);
-            is("$status$out$err", '0', "$file: @command reads it");
-        }
-        for my $bad ('bad', $command[0] eq 'mawk' ? 'undefined' : ()) {
-            my ($status) = $parse->("$tmp/$bad.awk");
-            isnt($status, 0, "@command refuses $bad.awk");
-        }
+# And those that stand in scripts and rules.
+for my $script (@scripts, 'Makefile', files_of(qr/\.mk\z/, @places)) {
+    my @inside = slurp($script) =~
+        /(?<![.\w])awk (?:[^'|;&\n]|\\\n)*'([^']*)'/g;
+    for my $i (0 .. $#inside) {
+        push @awk, "$tmp/" . basename($script) . ".$i.awk";
+        spew($awk[-1], $inside[$i] =~ s/\$\$/\$/gr);
     }
 }
+cmp_ok(scalar(grep { /\.sh\.\d/ } @awk), '>=', 4, 'and awk in scripts');
+# What the programs that read CSV come after.
+my @libraries = map { "tools/$_.awk" } qw(csv table_peers table plot);
+with_awks(sub {
+    my ($name, undef, @command) = @_;
+    my $parse = sub {
+        my @before = grep { $_ ne $_[0] } @libraries;
+        @before = () if slurp($_[0]) !~ /\bcsv\w*\(/;
+        return run(@command, (map { ('-f', $_) } "$tmp/stop.awk", @before,
+            $_[0]), '/dev/null');
+    };
+    for my $file (@awk) {
+        my ($status, $out, $err) = $parse->($file);
+        is("$status$out$err", '0', basename($file) . ": $name reads it");
+    }
+    for my $bad ('bad', $name eq 'mawk' ? 'undefined' : (),
+        $name eq 'original-awk' ? 'equal' : ()) {
+        my ($status) = $parse->("$tmp/$bad.awk");
+        isnt($status, 0, "$name refuses $bad.awk");
+    }
+});
 
 # --- links ---
 

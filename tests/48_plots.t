@@ -213,23 +213,17 @@ for my $file ($sweep, $asked, 'results/nvidia_h200.csv') {
 }
 is(stale(), '', 'columns and rows in another order: fresh');
 my $dots;
-for my $name (qw(mawk gawk busybox)) {
-  SKIP: {
-        skip_or_fail("$name is not here") if !which($name);
-        # To the byte, as other awks have drawn them.
-        my $command = $name eq 'busybox' ? 'busybox awk' : $name;
-        spew("$tmp/$name/awk", "#!/bin/sh\nexec $command \"\$@\"\n", 0755);
-        is(stale({ env => { TMPDIR => $scratch,
-            PATH => "$tmp/$name:$ENV{PATH}" } }), '', "$name: fresh");
-        my ($status, $page, $err) = run({ env =>
-            { PATH => "$tmp/$name:$ENV{PATH}" } }, 'awk', '-v', 'level=',
-            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table plot
-            csv_page)), $sweep);
-        is("$status$err", '0', "$name: a page of a CSV");
-        $dots //= $page;
-        is($page, $dots, "$name: its dots and its table, as by other awks");
-    }
-}
+with_awks(sub {    # to the byte, as other awks have drawn them
+    my ($name, $path, @awk) = @_;
+    is(stale({ env => { TMPDIR => $scratch, PATH => $path } }), '',
+        "$name: fresh");
+    my ($status, $page, $err) = run({ env => { LC_ALL => 'C' } }, @awk,
+        '-v', 'level=', (map { ('-f', "tools/$_.awk") } qw(csv table_peers
+        table plot csv_page)), $sweep);
+    is("$status$err", '0', "$name: a page of a CSV");
+    $dots //= $page;
+    is($page, $dots, "$name: its dots and its table, as by other awks");
+});
 restore();
 
 # --- mistakes ---

@@ -238,13 +238,7 @@ END
 
 my @questions = qw(lifetime lanes block carveout distance price place);
 my @awks;
-for (['mawk'], ['gawk'], ['busybox', 'awk']) {
-  SKIP: {
-        skip_or_fail("there is no $_->[0] here") if !which($_->[0]);
-        push @awks, $_;
-        pass("$_->[0] is here");
-    }
-}
+with_awks(sub { my (undef, undef, @awk) = @_; push @awks, \@awk });
 @awks = (['awk']) if !@awks;
 
 # Exit status, output and errors under every awk; they must agree.
@@ -252,7 +246,7 @@ sub table {
     my ($question, $file) = @_;
     my @first;
     for my $awk (@awks) {
-        my @result = run(@$awk, '-v', "table=$question",
+        my @result = run({ env => { LC_ALL => 'C' } }, @$awk, '-v', "table=$question",
             (map { ('-f', "tools/$_.awk") } qw(csv table_peers table)), $file);
         @first = @result if !@first;
         is(join('|', map { $_ ? 1 : 0 } $result[0]) . $result[1],
@@ -345,7 +339,8 @@ is(join(' ', grep { slurp("$root/$_") =~ /(?:= *|\()(?:$again)\b/ }
     files_of(qr/\.(?:cu|c|h|awk|sh)\z/, qw(common lessons exercises solutions
     tools))), 'common/account.h', 'nobody else has M or t_add/t_cas');
 for my $awk (@awks) {
-    my @command = (@$awk, '-f', 'tools/csv.awk');
+    my @command = ({ env => { LC_ALL => 'C' } }, @$awk, '-f',
+        'tools/csv.awk');
     spew("$tmp/constant.awk", 'BEGIN { print constant("MOST_K"), '
         . 'constant("LEAST_K"), constant(name); exit }');
     my ($status, $out) = run(@command, '-v', 'name=PRICES', '-f',

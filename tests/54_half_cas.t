@@ -109,25 +109,19 @@ my @listed = (
     spew("$tmp/listing", $text);
     spew("$tmp/fake/cuobjdump", "#!/bin/sh\ncat '$tmp/listing'\n", 0755);
     spew("$tmp/plain/cu++filt", "#!/bin/sh\nexec cat\n", 0755);
-    for my $awk (['mawk'], ['gawk', '--posix'], ['busybox', 'awk']) {
-      SKIP: {
-            my $real = which($awk->[0]);
-            skip_or_fail("there is no $awk->[0] here") if !$real;
-            my $bin = "$tmp/bin-$awk->[0]";
-            spew("$bin/awk", "#!/bin/sh\nexec $real @{$awk}[1 .. $#$awk] "
-                . "\"\$@\"\n", 0755);
-            my ($status, $out, $err) = half_cas({ env =>
-                { PATH => "$bin:$tmp/plain:$tmp/fake:$bare" } }, 'text');
-            is("$status$err", '1', "$awk->[0]: exit 1, nothing on stderr");
-            my %table = table_of($out);
-            for my $i (0 .. $#listed) {
-                my $loops = $listed[$i][0];
-                is($table{"_Z5case${i}v sm_90"},
-                    "$loops; -; " . ($loops eq '-' ? 1 : '-'),
-                    "$awk->[0]: @{ $listed[$i] }[2, 3]: $loops");
-            }
+    with_awks(sub {
+        my ($name) = @_;
+        my ($status, $out, $err) = half_cas({ env =>
+            { PATH => "$tmp/$name:$tmp/plain:$tmp/fake:$bare" } }, 'text');
+        is("$status$err", '1', "$name: exit 1, nothing on stderr");
+        my %table = table_of($out);
+        for my $i (0 .. $#listed) {
+            my $loops = $listed[$i][0];
+            is($table{"_Z5case${i}v sm_90"},
+                "$loops; -; " . ($loops eq '-' ? 1 : '-'),
+                "$name: @{ $listed[$i] }[2, 3]: $loops");
         }
-    }
+    });
     spew("$tmp/listing", join '', (split /^(?=\n\t\tF)/m, $text)[0, 5]);
     my ($status, $out) = half_cas({ env => { PATH => "$tmp/fake:$path" } },
         'text');

@@ -17,8 +17,8 @@ use File::Temp qw(tempdir);
 use List::Util qw(max min);
 use Test::More;
 
-our @EXPORT = qw($root $ci $full $tmp @columns slurp spew run run_jobs which
-    path_without find_nvcc find_disassembler has_gpu skip_or_fail
+our @EXPORT = qw($root $ci $full $tmp $comma @columns slurp spew run run_jobs
+    onto_full which path_without with_awks find_nvcc find_disassembler has_gpu skip_or_fail
     skip_unless_full copy_tree edit plant one_line files_of cpu_flags
     cpu_runtime make_site build_lessons build_planted build_programs run_ok cases_of
     @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
@@ -48,8 +48,8 @@ our @columns = qw(gpu arch toolkit lesson variant n min_ms median_ms
 # `make test BACKEND=cuda` hands its options on; the makes that the tests start
 # are not part of it. Messages in English.
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL MAKE_TERMOUT
-    MAKE_TERMERR GNUMAKEFLAGS)};
-$ENV{LC_ALL} = 'C';
+    MAKE_TERMERR GNUMAKEFLAGS LANGUAGE), grep { /^LC_/ } keys %ENV};
+$ENV{LANG} = 'C';
 # What a shell starts in the background ignores Ctrl-C, and so would all that is
 # started and interrupted here.
 $SIG{INT} = 'DEFAULT';
@@ -116,6 +116,9 @@ sub run {
     return result($job, $?);
 }
 
+# The command with a full disk for its standard output.
+sub onto_full { return ('sh', '-c', 'exec "$@" > /dev/full', 'sh', @_) }
+
 # Runs [COMMAND...] after [COMMAND...], $jobs at a time; their results in order.
 sub run_jobs {
     my @todo = @_;
@@ -135,6 +138,26 @@ sub run_jobs {
     }
     return @results;
 }
+
+# Where such a locale can be had, all that the tests run runs under a decimal
+# comma, as with many users: a script that does not set its locale shows it.
+# localedef ends with 1, as the source says nothing but this.
+sub set_comma {
+    my $dir = "$tmp/locale";
+    spew("$dir/charmap", "<code_set_name> comma\n<mb_cur_max> 1\n"
+        . "<escape_char> /\nCHARMAP\n<U0000>..<U007F> /x00\nEND CHARMAP\n");
+    spew("$dir/source", "LC_NUMERIC\ndecimal_point \",\"\n"
+        . "thousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n");
+    run('localedef', '-c', '-f', "$dir/charmap", '-i', "$dir/source",
+        "$dir/comma");
+    if (-e "$dir/comma/LC_NUMERIC") {
+        $ENV{LOCPATH} = "$dir:/usr/lib/locale";
+        return $ENV{LC_NUMERIC} = 'comma';
+    }
+    my ($name) = (run('locale', '-a'))[1] =~ /^((?:de_DE|fr_FR)\S*)$/m;
+    return $name && ($ENV{LC_NUMERIC} = $name);
+}
+our $comma = set_comma();
 
 # The lines of make's or a program's errors, without make's own last word.
 sub one_line {
@@ -162,6 +185,21 @@ sub path_without {
         $skip{$_}++ or symlink "$from/$_", "$bin/$_" for readdir $list;
     }
     return $bin;
+}
+
+# $check->(NAME, PATH, COMMAND...) for each awk that people have: its command, and
+# a PATH in which it is called awk. original-awk is that of macOS and FreeBSD.
+# All programs must run under all of them, so none may be missing.
+sub with_awks {
+    my ($check) = @_;
+    for (['mawk'], [qw(gawk --posix)], [qw(busybox awk)], ['original-awk']) {
+        my ($name) = my @command = @$_;
+      SKIP: {
+            skip_or_fail("there is no $name here") if !which($name);
+            spew("$tmp/$name/awk", "#!/bin/sh\nexec @command \"\$@\"\n", 0755);
+            $check->($name, "$tmp/$name:$ENV{PATH}", @command);
+        }
+    }
 }
 
 # As the Makefile looks for it.

@@ -22,7 +22,7 @@ END {
     if (!kernels)
         exit 4
     printf "%s%d kernel%s: %d with half adds in loops", listed ? "\n" : "", \
-        kernels, kernels == 1 ? "" : "s", with_loops
+        kernels, (kernels == 1 ? "" : "s"), with_loops
     if (only) {
         print " and nothing native"
         exit with_loops > 0

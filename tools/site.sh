@@ -31,7 +31,8 @@ show() {
     # Which pages lead here.
     from=$(grep -lFx -- "$1" "$work"/links/* | while read -r page; do
         page=$(printf '%s' "${page##*/}" | tr % /)
-        printf '; [%s](/%s)' "$(title_of "$page")" "$page"
+        name=$(title_of "$page") # as an argument, a failure would not count
+        printf '; [%s](/%s)' "$name" "$page"
     done)
     [ -z "$from" ] || printf '%s: %s\n\n' "$used" "${from#; }"
     if [ -d "$1" ]; then
@@ -50,8 +51,9 @@ show() {
     fi
 }
 csv_page() { # its heading's level, the file
-    awk -v level="$1" -f tools/csv.awk -f tools/table_peers.awk \
-        -f tools/table.awk -f tools/plot.awk -f tools/csv_page.awk "$2"
+    csv_text=$(awk -v level="$1" -f tools/csv.awk -f tools/table_peers.awk \
+        -f tools/table.awk -f tools/plot.awk -f tools/csv_page.awk "$2")
+    printf '%s\n\n' "$csv_text"
 }
 fence() {
     case $1 in
@@ -66,7 +68,7 @@ fence() {
 }
 title_of() { # a page's title, a file's name
     awk -F "$tab" -v s="$1" '$2 == s { title = $5 }
-        END { print title == "" ? s : title }' "$work/pages"
+        END { print (title == "" ? s : title) }' "$work/pages"
 }
 string() { sed -n "s/^$1: \"\(.*\)\"$/\1/p" "$style/strings.$2.yaml"; }
 
@@ -84,8 +86,8 @@ markdown() { # markdown FILE: what pandoc reads
 }
 
 page() {
-    set -- "$1" "$(awk -F "$tab" -v s="$1" '$2 == s { print $3, $1 }' "$work/pages")"
-    url=${2% *} lang=${2#* }
+    entry=$(awk -F "$tab" -v s="$1" '$2 == s { print $3, $1 }' "$work/pages")
+    url=${entry% *} lang=${entry#* }
     case $1 in *.md) ;; *)
         lang=en url=$1.html
         [ ! -d "$1" ] || url=$1/index.html ;;
@@ -207,7 +209,7 @@ all() {
 
     printf '%s\n' "$EDIT" "$edit_in" > "$work/edit.new"
     same_or_move "$work/edit.new" "$work/edit"
-    find_pages > "$work/pages.new" || exit 2
+    find_pages > "$work/pages.new"
     if ! cmp -s "$work/pages.new" "$work/pages"; then # the navigation changes
         rm -rf "$site" "$work/links" "$work/search"
         mv "$work/pages.new" "$work/pages"
@@ -220,8 +222,8 @@ all() {
     render_linked # what the pages link to
     render_linked # what folders link to
     copy_rest
-    find "$site" -name '*.html' | wc -l |
-        awk -v site="$site" '{ print site "/index.html: " $1 " pages" }'
+    count=$(find "$site" -name '*.html' | wc -l)
+    echo "$site/index.html: $((count)) pages"
 }
 
 render_linked() {
@@ -243,11 +245,11 @@ copy_rest() { # images, style, scripts, the index of the search
         lang=${strings#*strings.}; lang=${lang%.yaml}
         {
             echo 'window.course_index = ['
-            awk -F "$tab" -v l="$lang" '$1 == l { print $2 }' "$work/pages" |
-                tr / % | while read -r part; do
-                    cat "$work/search/$part"
-                    echo ,
-                done
+            parts=$(awk -F "$tab" -v l="$lang" '$1 == l { print $2 }' "$work/pages")
+            printf '%s\n' "$parts" | tr / % | while read -r part; do
+                cat "$work/search/$part"
+                echo ,
+            done
             echo '];'
         } > "$site/search.$lang.js"
     done
