@@ -180,12 +180,16 @@ END
     (my $whole = slurp("$tree/results/a.csv")) =~ s/^.*,2000,.*\n//m;
     $whole =~ s/101,,64/101,0.5,64/;
     spew("$tree/results/c/1.csv", $whole);
-    copy("$tree/results/b.csv", "$tree/results/c/2.csv") or die;
-    for my $files ('results/c/1.csv', 'results/c/*.csv') {
+    spew("$tree/results/c/2.csv", $whole =~ s/NVIDIA A/B/gr);
+    my ($last) = $table =~ /^(.* A .*\n)/m;
+    for (['results/c/1.csv', ''], ['results/c/*.csv', $last =~ s/NVIDIA A/B/r]) {
+        my ($files, $more) = @$_;
         my $marker = "$files lessons";
         refills("a table of $files", block('table', $marker, "| old |\n"),
-            block('table', $marker, $table));
+            block('table', $marker, $table . $more));
     }
+    spew("$tree/results/f/$_.csv", $whole) for 1, 2;
+    spew("$tree/results/g/1.csv", $whole . (split /^/, $whole)[1]);
 }
 
 # --- mistakes ---
@@ -225,7 +229,7 @@ for (
     ['a value of an unknown column',
         'results/a\.csv:1: there is no column speed',
         value('a.csv variant=v0_half speed %.1f', '1')],
-    ['a value of a missing file', 'results/c\.csv: missing or empty',
+    ['a value of a missing file', 'results/c\.csv: cannot be read',
         value('c.csv variant=v0_half min_ms %.1f', '1')],
     ['a value without an end', 'a value without <!-- /value -->',
         "It is <!-- value a.csv variant=v0_half min_ms %.1f -->1\n"],
@@ -252,14 +256,22 @@ refuses('an unknown table', 3, 'there is no table speeds',
     block('table', 'results/a.csv speeds', "| old |\n"));
 refuses('a table without a file', 3, 'a table needs FILE and NAME',
     block('table', 'lessons', "| old |\n"));
-refuses('a table of no files', 3, 'missing or empty',
+refuses('a table of no files', 3, 'cannot be read',
     block('table', 'results/none/*.csv lessons', "| old |\n"));
 
 # --- files that are no tables ---
 
 my $first = 'gpu,n,min_ms';
 for (
-    ['empty',          'missing or empty',          ''],
+    ['empty',          '1: the file is empty',      ''],
+    ['a_byte_order_mark', '1: a byte order mark', "\xef\xbb\xbf$first\nA,1,2\n"],
+    ['cr_lf',       '1: the line ends with CR LF', "$first\r\nA,1,2\r\n"],
+    ['cr_lf_below', '3: the line ends with CR LF', "$first\nA,1,2\nA,1,2\r\n"],
+    ['a_decimal_comma', '2: 4 fields where 3 are due; decimals have a point',
+        "$first\nA,1,195,50\n"],
+    ['semicolons', '1: "gpu;n;min_ms" is no name', "gpu;n;min_ms\nA;1;195,5\n"],
+    ['quotes', '1: ""n"" is no name', qq(gpu,"n"\nA,1\n)],
+    ['a_unit', '2: min_ms is no number: 2 ms', "$first\nA,1,2 ms\n"],
     ['only_a_header',  '1: no rows follow',         "$first\n"],
     ['a_column_twice', '1: there are two columns n', "$first,n\nA,1,2,3\n"],
     ['a_column_without_a_name', '1: column 2 has no name',
@@ -281,6 +293,12 @@ spew("$tree/results/e/1.csv", "$first,variant\nA,1,2,v0_half\n");
 refuses('a table that lacks a column', 3,
     'results/e/1\.csv:1: there is no column ns_per_add',
     block('table', 'results/e/1.csv lessons', "| old |\n"));
+refuses('two files of one GPU', 3,
+    'results/f/2\.csv:2: results/f/1\.csv has the GPU NVIDIA A, too',
+    block('table', 'results/f/*.csv lessons', "| old |\n"));
+refuses('two rows of one lesson', 3,
+    'results/g/1\.csv:5: NVIDIA A has a row of v0_half above',
+    block('table', 'results/g/1.csv lessons', "| old |\n"));
 
 # --- all of them, under each awk ---
 
@@ -331,7 +349,7 @@ for my $name (sort keys %awk) {
     unlink $good, map { "$tree/$_" } keys %wrong;
 
     # A table by itself.
-    for (['empty', 'missing or empty'], ['a_column_twice', 'two columns n'],
+    for (['empty', '1: the file is empty'], ['a_column_twice', 'two columns n'],
         ['a_column_missing', 'no column kernel']) {
         my ($file, $pattern) = @$_;
         ($status, $out, $err) = run($awk{$name}, 'awk', '-v', 'table=pairs',

@@ -241,9 +241,9 @@ sub refuses {
 }
 for my $file ($sweep, $asked, 'results/nvidia_geforce_rtx_5070.csv') {
     unlink "$tree/$file";
-    refuses("$file is missing", qr/^\Q$file\E: missing or empty$/);
+    refuses("$file is missing", qr/^\Q$file\E: cannot be read$/);
     spew("$tree/$file", '');
-    refuses("$file is empty", qr/^\Q$file\E: missing or empty$/);
+    refuses("$file is empty", qr/^\Q$file\E:1: the file is empty$/);
 }
 change_rows($sweep, sub { 0 });
 refuses('only a header', qr/^\Q$sweep\E:1: no rows follow$/);

@@ -301,7 +301,7 @@ refuses('an order that names nothing',
     qr{^make docs: docs/site/order: there is no docs/nothing\.md$}m,
     'docs/site/order', slurp("$tree/docs/site/order") . "docs/nothing.md\n");
 refuses('a result with a field too many',
-    qr{^results/bad\.csv:2: 3 fields where 2 are due$}m,
+    qr{^results/bad\.csv:2: 3 fields where 2 are due;}m,
     'results/bad.csv', "gpu,ms\na,1,2\n");
 
 {

@@ -13,7 +13,13 @@
 #
 # Fields hold no commas. Whatever is wrong with a file ends the program with
 # status 1 and one line that names file and line. So that nothing half done
-# comes out, programs read first and print last.
+# comes out, programs read first and print last. Scripts set LC_ALL=C before they
+# run one: with a decimal comma, mawk reads 195.50 as 195.
+#
+# gawk that ends by `exit`, and busybox, say nothing of a full disk. So scripts
+# take what awk prints as $(awk …), and print that.
+
+BEGIN { CSV_NUMBER = "^(-?[0-9]+([.][0-9]+)?(e[-+]?[0-9]+)?)?$" }
 
 # `at` is for a program that knows where the reader should look: a page's line.
 # Through cat, as busybox would empty a file that stderr goes to.
@@ -24,35 +30,55 @@ function fail(text) {
     exit 1
 }
 
-function csv_read(file,    line, part, n, rows, c) {
+function csv_read(file,    line, part, n, rows, c, status) {
     if (file in csv_rows)
         return csv_rows[file]
     rows = -1
-    while ((getline line < file) > 0) {
+    while ((status = (getline line < file)) > 0) {
+        rows++
+        need_lf(line, file ":" rows + 1)
         n = split(line, part, ",")
-        if (++rows == 0) {
+        if (rows == 0)
             csv_head(file, part, n)
-            continue
-        }
-        if (n != csv_columns[file])
+        else if (n != csv_columns[file])
             fail(file ":" rows + 1 ": " n " fields where " \
-                 csv_columns[file] " are due")
-        for (c = 1; c <= n; c++)
-            csv_cell[file, rows, csv_name[file, c]] = part[c]
+                 csv_columns[file] " are due" (n > csv_columns[file] ? \
+                 "; decimals have a point, and no field a comma" : ""))
+        for (c = 1; c <= n && rows > 0; c++)
+            csv_keep(file, rows, csv_name[file, c], part[c])
     }
     close(file)
+    if (status < 0)
+        fail(file ": cannot be read")
     if (rows < 0)
-        fail(file ": missing or empty")
+        fail(file ":1: the file is empty")
     if (rows == 0)
         fail(file ":1: no rows follow")
     return csv_rows[file] = rows
 }
 
+function need_lf(line, where) {
+    if (line ~ /\r$/)
+        fail(where ": the line ends with CR LF, as on Windows, not with LF")
+}
+
+# Times and what is worked out of them are numbers, or left out.
+function csv_keep(file, row, name, cell) {
+    if (name ~ /^n$|(^|_)ms$|_per_|^ratio/ && cell !~ CSV_NUMBER)
+        fail(file ":" row + 1 ": " name " is no number: " cell)
+    csv_cell[file, row, name] = cell
+}
+
 function csv_head(file, part, n,    c) {
     csv_columns[file] = n
+    if (index(part[1], "\357\273\277") == 1)
+        fail(file ":1: a byte order mark stands before the first column")
     for (c = 1; c <= n; c++) {
         if (part[c] == "")
             fail(file ":1: column " c " has no name")
+        if (part[c] !~ /^[A-Za-z0-9_]+$/)
+            fail(file ":1: \"" part[c] "\" is no name of a column; these have" \
+                 " letters, digits and _, and commas between them")
         if ((file, part[c]) in csv_place)
             fail(file ":1: there are two columns " part[c])
         csv_place[file, part[c]] = c
@@ -82,7 +108,7 @@ function csv_varies(file, name,    r) {
 # Whether a row has something there that is no number.
 function csv_is_text(file, name,    r) {
     for (r = 1; r <= csv_read(file); r++)
-        if (csv(file, r, name) !~ /^(-?[0-9.]+(e[-+]?[0-9]+)?)?$/)
+        if (csv(file, r, name) !~ CSV_NUMBER)
             return 1
     return 0
 }

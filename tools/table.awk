@@ -75,10 +75,9 @@ function put_head(line) {
 function read_lessons(    f, r, from, gpu, variant) {
     gpus = 0
     split("", known)
+    split("", ms)
     for (f = 1; f <= files; f++) {
         from = file_of[f]
-        if (!csv_has(from, "variant") || !csv_has(from, "min_ms"))
-            continue
         for (r = 1; r <= csv_read(from); r++) {
             variant = csv(from, r, "variant")
             if (variant !~ /^(v0_half|v1_pack2|v2_fastadd)$/)
@@ -86,7 +85,12 @@ function read_lessons(    f, r, from, gpu, variant) {
             gpu = csv(from, r, "gpu")
             if (!(gpu in known))
                 gpu_of[++gpus] = gpu
-            known[gpu] = 1
+            else if (known[gpu] != from)
+                fail(from ":" r + 1 ": " known[gpu] " has the GPU " gpu \
+                     ", too; another unit says so in its name")
+            if ((gpu, variant) in ms)
+                fail(from ":" r + 1 ": " gpu " has a row of " variant " above")
+            known[gpu] = from
             n = csv(from, r, "n")
             ms[gpu, variant] = csv(from, r, "min_ms")
             ns[gpu, variant] = csv(from, r, "ns_per_add")
