@@ -4,7 +4,8 @@
 RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
 
 $(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk | writable
-	@awk -f common/cpu/launch.awk $< > $@
+	@rm -f $@
+	@text=$$(LC_ALL=C awk -f common/cpu/launch.awk $<) && printf '%s\n' "$$text" > $@
 
 $(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $$(call headers_of,$$*) $(RUNTIME) $(COMMON) | backend
 	@echo "$(CC) $(call source_of,$*)"
@@ -17,7 +18,8 @@ $(RUNTIME): $(BUILD)/%.o: common/cpu/%.c $(COMMON) | writable
 runtime: $(RUNTIME)
 
 # How tools/exercise.sh makes "$program" of "$source", the learner's own file.
-BUILD_CU = awk -f common/cpu/launch.awk "$$source" > "$$program.c" && \
+BUILD_CU = text=$$(awk -f common/cpu/launch.awk "$$source") && \
+    printf '%s\n' "$$text" > "$$program.c" && \
     $(COMPILE) -o "$$program" "$$program.c" $(RUNTIME) -lm
 
 # And of what that made, "$program.race", which looks for races (tools/inside.mk).

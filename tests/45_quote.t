@@ -361,7 +361,7 @@ for my $name (sort keys %awk) {
     }
 }
 
-# --- a decimal comma ---
+# --- a decimal comma, a full disk ---
 
 my %page = (dir => $tree, page => "$tree/docs/page.md",
     text => "Prose.\n" . value('a.csv variant=v0_half min_ms %.1f', '1'));
@@ -373,6 +373,17 @@ SKIP: {
     quote('mawk');
     like(slurp($page{page}), qr/-->400,0</, 'a script without a locale is found');
     copy("$root/tools/quote.sh", "$tree/tools/quote.sh") or die;
+}
+for my $name (-c '/dev/full' ? sort keys %awk : ()) {
+    spew($page{page}, $page{text});
+    symlink '/dev/full', "$page{page}.new";
+    my ($status, $out, $err) = quote($name);
+    isnt($status, 0, "$name: a full disk: not exit 0");
+    one_line("$err$out", qr/No space left/, "$name: a full disk: one line");
+    is(slurp($page{page}), $page{text}, "$name: a full disk: the page stays");
+    ok(!-l "$page{page}.new", "$name: a full disk: and nothing beside it");
+    ($status) = run($awk{$name}, onto_full('sh', 'tools/quote.sh'));
+    isnt($status, 0, "$name: no place for its words: not exit 0");
 }
 
 # --- the tables of results/ ---

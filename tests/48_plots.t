@@ -331,6 +331,20 @@ refuses('a column is there twice', qr/^\Q$reduced\E:1: there are two columns n$/
     isnt($status, 0, 'awk fails: not exit 0');
     is($out, '', 'awk fails: nothing is drawn');
     unchanged('awk fails');
+    restore();
+  SKIP: {
+        skip 'there is no /dev/full here', 5 if !-c '/dev/full';
+        my $plot = "$tree/docs/plots/storm_k.svg";
+        spew($plot, 'old');
+        symlink '/dev/full', "$plot.new";
+        ($status, $out, $err) = plots({});
+        is("$status$out", '1', 'a full disk: exit 1');
+        one_line($err, qr/No space left/, 'a full disk: one line');
+        is(slurp($plot), 'old', 'a full disk: the plot stays');
+        ok(!-l "$plot.new", 'a full disk: and nothing beside it');
+        ($status) = run(\%here, onto_full('sh', 'tools/plots.sh'));
+        isnt($status, 0, 'no place for its words: not exit 0');
+    }
 }
 
 done_testing();

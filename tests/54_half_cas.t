@@ -59,6 +59,15 @@ for (
     is("$status$err", '0', '--help: exit 0');
     like($out, qr/^Usage: half_cas .*^Exit status:/ms, '--help: the usage');
 }
+sub full {    # with a full disk, which is no "1: there are loops"
+    my ($option, @arguments) = @_;
+    my ($status, $out, $err) = run({ dir => $tmp, %$option },
+        onto_full($tool, @arguments));
+    is("$status $err", "2 half_cas: the output could not be written\n",
+        "@arguments onto a full disk: exit 2, and one line");
+}
+my $full = -c '/dev/full';
+full({}, '--help') if $full;
 
 # --- without cuobjdump, and with one that prints what it is told ---
 
@@ -114,6 +123,8 @@ my @listed = (
         my ($status, $out, $err) = half_cas({ env =>
             { PATH => "$tmp/$name:$tmp/plain:$tmp/fake:$bare" } }, 'text');
         is("$status$err", '1', "$name: exit 1, nothing on stderr");
+        full({ env => { PATH => "$tmp/$name:$tmp/fake:$bare" } }, 'text')
+            if $full;
         my %table = table_of($out);
         for my $i (0 .. $#listed) {
             my $loops = $listed[$i][0];

@@ -41,5 +41,6 @@ listings: known-arch
 	@mkdir -p results/ptx results/sass
 	@for program in $(LESSONS) conformance; do for kind in ptx sass; do \
 	    listing=$$($(MAKE) --no-print-directory -s $$kind$${program#lesson}) || exit 2; \
-	    printf '%s\n' "$$listing" > results/$$kind/$$program.$(INSIDE_ARCH).txt || exit 2; \
+	    file=results/$$kind/$$program.$(INSIDE_ARCH).txt; \
+	    printf '%s\n' "$$listing" | cat > $$file.new && mv -f $$file.new $$file || exit 2; \
 	done; done

@@ -47,5 +47,5 @@ else
         "$cuobjdump" -sass "$out/cubin" > "$out/listing"
     fi
 fi
-printf '%s for %s, from %s\n' "$kind" "$arch" "$source"
-awk -f tools/inside.awk "$out/listing"
+listing=$(awk -f tools/inside.awk "$out/listing")
+printf '%s for %s, from %s\n%s\n' "$kind" "$arch" "$source" "$listing"

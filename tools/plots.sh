@@ -14,12 +14,14 @@ case $#:${1-} in
 esac
 
 new=$(mktemp -d)
-trap 'rm -rf "$new"' EXIT
+svg=''
+trap 'rm -rf "$new" ${svg:+"$svg.new"}' EXIT
 trap 'exit 1' HUP INT TERM
 plots='storm_time storm_ratio storm_threads storm_tries storm_k reduce_error'
 for plot in $plots; do
-    awk -v plot="$plot" -f tools/csv.awk -f tools/plot.awk -f tools/plots.awk \
-        > "$new/$plot.svg"
+    text=$(awk -v plot="$plot" -f tools/csv.awk -f tools/plot.awk \
+        -f tools/plots.awk)
+    printf '%s\n' "$text" | cat > "$new/$plot.svg" # which names what is wrong
 done
 
 # Only now, when all are drawn.
@@ -33,7 +35,8 @@ for plot in $plots; do
         echo "$svg: stale; run make plots" >&2
         status=1
     else
-        cat "$new/$plot.svg" > "$svg"
+        cat "$new/$plot.svg" > "$svg.new"
+        mv -f "$svg.new" "$svg"
         echo "$svg: drawn"
     fi
 done

@@ -7,23 +7,29 @@
 # A page says what it quotes in a comment; tools/quote.awk lists the forms.
 set -eu
 export LC_ALL=C
-check=0
-[ "${1:-}" = --check ] && check=1
+case $#:${1-} in
+0:) check=0 ;;
+1:--check) check=1 ;;
+*) echo "quote.sh: unknown argument: $* (there is --check)" >&2; exit 2 ;;
+esac
 
-new=$(mktemp)
+new=
 trap 'rm -f "$new"' EXIT
+trap 'exit 1' HUP INT TERM
 status=0
 for page in *.md docs/*.md lessons/*/*.md results/*.md; do
     [ -f "$page" ] || continue
-    if ! awk -f tools/csv.awk -f tools/table_peers.awk -f tools/table.awk \
-        -f tools/quote.awk "$page" > "$new"; then
+    if ! text=$(awk -f tools/csv.awk -f tools/table_peers.awk \
+        -f tools/table.awk -f tools/quote.awk "$page"); then
         status=1
-    elif ! cmp -s "$page" "$new"; then
+    elif ! printf '%s\n' "$text" | cmp -s - "$page"; then
         if [ $check = 1 ]; then
             echo "$page: stale; run make quote" >&2
             status=1
         else
-            cat "$new" > "$page"
+            new=$page.new
+            printf '%s\n' "$text" | cat > "$new" # which names what is wrong
+            mv -f "$new" "$page"
             echo "$page: refilled"
         fi
     fi

@@ -11,7 +11,8 @@ bench-cpu:
 	@$(MAKE) --no-print-directory BACKEND=cpu all
 	@for lesson in $(LESSONS); do \
 	    report=$$(./$$lesson) || exit 1; \
-	    printf '%s\n' "$$report" | grep -E '^(lesson|time)'; \
+	    lines=$$(printf '%s\n' "$$report" | grep -E '^(lesson|time)') && \
+	    printf '%s\n' "$$lines" || exit 1; \
 	done
 
 ### experiments  measure what the storm of lesson 5 depends on, on this GPU

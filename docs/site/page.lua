@@ -432,8 +432,8 @@ end
 local function write(name, text)
     local path = work .. '/' .. name .. '/' .. page:gsub('/', '%%')
     local file = assert(io.open(path, 'w'))
-    file:write(text)
-    file:close()
+    assert(file:write(text))
+    assert(file:close())
 end
 
 local function read_pages()
