@@ -434,13 +434,15 @@ END_PYTHON
     }
     my $peers_run = sub {
         my ($env, @options) = @_;
+        my @command = ($python, 'tools/peers/peers.py', @options);
+        @command = onto_full(@command) if delete $env->{full};
         return run({ dir => $peers, env => { PYTHONPATH => $peers,
-            PYTHONDONTWRITEBYTECODE => 1, NVCC => 'false', %$env } }, $python,
-            'tools/peers/peers.py', @options);
+            PYTHONDONTWRITEBYTECODE => 1, NVCC => 'false', UNIT => 1, %$env } },
+            @command);
     };
     my $csv = "$peers/results/acme_gpu_1_x/peers.csv";
 
-    my ($status, $out, $err) = $peers_run->({}, 'so');
+    my ($status, $out, $err) = $peers_run->({ UNIT => undef }, 'so');
     is("$status$err", '0', 'peers: exit 0') or diag($out);
     like($out, qr/^ACME GPU-1 X, sm_90, CUDA 13\.7, PyTorch 9\.8$/m,
         'peers: the device');
@@ -472,8 +474,17 @@ END_PYTHON
     $peers_run->({}, 'so', '--only', 'second');
     unlike(slurp($csv), qr/,one,/, 'unless they are from another PyTorch');
 
+    # Another unit of the same model has a file of its own.
     my $before = slurp($csv);
+    ($status) = $peers_run->({ UNIT => 2 }, 'so', '--only', 'first');
+    is($status, 0, 'peers: UNIT=2');
+    like(slurp("$peers/results/acme_gpu_1_x_2/peers.csv"),
+        qr/^ACME GPU-1 X \(unit 2\),sm_90,.*,one,/m, 'its rows say so');
+    is(slurp($csv), $before, 'and the first unit keeps its file');
     for (
+        [{ UNIT => undef }, qr{^peers: results/acme_gpu_1_x/peers\.csv is there, }
+            . '.*UNIT=2.*UNIT=1', 'so'],
+        [{ UNIT => '0' }, qr/^peers: UNIT=0: expected a number/, 'so'],
         [{ NO_GPU => 1 }, qr/^peers: PyTorch 9\.8 finds no NVIDIA GPU/, 'so'],
         [{}, qr/^peers: none\/first\.so is missing; run make peers/, 'none'],
         [{}, qr/^usage: peers\.py LIBRARIES \[--only NAME\]/],
@@ -486,6 +497,19 @@ END_PYTHON
         ($status, $out, $err) = $peers_run->($env, @options);
         isnt($status, 0, "peers @options: refused");
         one_line($err, $pattern, "peers @options: one line says why");
+    }
+  SKIP: {
+        skip 'there is no /dev/full here', 5 if !-c '/dev/full';
+        symlink '/dev/full', "$csv.new";
+        ($status, $out, $err) = $peers_run->({}, 'so', '--only', 'zero');
+        is("$status" . ($out =~ /written/), '1', 'peers: a full disk: exit 1');
+        one_line($err, qr/^peers: .*peers\.csv: No space left.*nothing/,
+            'and one line says so');
+        ok(!-l "$csv.new", 'and nothing stays beside it');
+        ($status, $out, $err) = $peers_run->({ full => 1 }, 'so', '--only',
+            'zero');
+        is($status, 1, 'peers: no place for its words: exit 1');
+        one_line($err, qr/^peers: .*No space left/, 'and one line says so');
     }
     spew("$peers/tools/peers/second.py",
         $module =~ s/WORK/two/gr =~ s/0\.03\)\]/0.03, None, "off by 3")]/r);

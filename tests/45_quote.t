@@ -386,6 +386,104 @@ for my $name (-c '/dev/full' ? sort keys %awk : ()) {
     isnt($status, 0, "$name: no place for its words: not exit 0");
 }
 
+# --- tools/bench.sh, with lessons that print what they are told ---
+
+{
+    my $bench = tempdir(DIR => $tmp);
+    make_path("$bench/tools", "$bench/results");
+    copy("$root/tools/$_", "$bench/tools/$_") or die "$_: $!"
+        for qw(bench.sh csv.awk table.awk table_peers.awk);
+    my $lesson = sub {
+        my ($number, $text) = @_;
+        spew("$bench/lesson$number.csv", $text);
+        spew("$bench/lesson$number", '#!/bin/sh' . "\nif [ \$# = 1 ]; then "
+            . "exec cat lesson$number.csv; fi\necho report $number\n", 0755);
+    };
+    my ($head, @rows) = split /^/, slurp("$tree/results/c/1.csv");
+    my $sweep = "gpu,cells,min_ms\nNVIDIA A,1,2.5\nNVIDIA A,2,3.5\n";
+    $lesson->($_, $head . $rows[$_ - 1]) for 1 .. 3;
+    $lesson->(4, $sweep);
+    my $measure = sub {
+        my ($unit, @command) = @_;
+        @command = qw(sh tools/bench.sh lesson1 lesson2 lesson3 lesson4)
+            if !@command;
+        my $path = ($awk{mawk} // $awk{awk})->{env}{PATH} // $ENV{PATH};
+        return run({ dir => $bench, env => { BACKEND => 'cuda', UNIT => $unit,
+            PATH => $path } }, @command);
+    };
+    my $files = sub {
+        my ($of) = @_;
+        return join ' ', map { s{^\Q$bench\E/results/}{}r }
+            bsd_glob("$bench/results/$of*"), bsd_glob("$bench/results/$of*/*");
+    };
+    my @folder = map { "lesson$_" } '1.txt', '2.txt', '3.txt', '4.csv', '4.txt';
+
+    my ($status, $out, $err) = $measure->();
+    is("$status$err", '0', 'bench: exit 0');
+    like($out, qr{^results/nvidia_a\.csv and results/nvidia_a/ are written\.\n\n\Q$table\E\z}m,
+        'bench: what is written, and the table');
+    is($files->('nvidia_a'), join(' ', 'nvidia_a', 'nvidia_a.csv',
+        map { "nvidia_a/$_" } @folder), 'bench: the files, and nothing beside');
+    is(slurp("$bench/results/nvidia_a.csv"), join('', $head, @rows),
+        'bench: the rows');
+    is(slurp("$bench/results/nvidia_a/lesson4.csv"), $sweep, 'bench: the sweep');
+
+    # What is there may be of another unit.
+    $lesson->(1, $head . $rows[0] =~ s/400\.5/500.5/r);
+    ($status, $out, $err) = $measure->();
+    is("$status$out", "2report 1\n", 'bench: a file is there: it stops at once');
+    one_line($err, qr{^bench: results/nvidia_a\.csv is there.* UNIT=2 .* UNIT=1 },
+        'bench: a file is there: one line says what to do');
+    ($status, $out, $err) = $measure->(2);
+    is("$status$err", '0', 'bench: UNIT=2');
+    is(slurp("$bench/results/nvidia_a_2.csv"), join('', $head, map {
+        s/NVIDIA A/NVIDIA A (unit 2)/r =~ s/400\.5/500.5/r } @rows),
+        'bench: UNIT=2: the rows say so');
+    is(slurp("$bench/results/nvidia_a_2/lesson4.csv"),
+        $sweep =~ s/NVIDIA A/NVIDIA A (unit 2)/gr, 'and those of the sweep');
+    is(slurp("$bench/results/nvidia_a.csv"), join('', $head, @rows),
+        'bench: UNIT=2: the first one keeps its file');
+    ($status, $out, $err) = $measure->(1);
+    is("$status$err", '0', 'bench: UNIT=1');
+    like(slurp("$bench/results/nvidia_a.csv"), qr/,500\.5,/, 'and it is replaced');
+
+    # What is wrong is one line, and nothing is written.
+    my $before = $files->('');
+    for (
+        ['UNIT=0', qr/^UNIT=0: expected a number/, 0],
+        ['a broken neighbour', qr{^results/b\.csv:1: a byte order mark},
+            3, 'results/b.csv', "\xef\xbb\xbf$head$rows[0]"],
+        ['another file of this GPU',
+            qr{^results/nvidia_a_3\.csv:2: results/b\.csv has the GPU}, 3,
+            'results/b.csv', $head . $rows[0] =~ s/ A/ A (unit 3)/r],
+        ['a row is cut off', qr/^lesson4\.csv:3: 2 fields where 3 are due/, 3,
+            'lesson4.csv', substr $sweep, 0, -5],
+    ) {
+        my ($what, $pattern, $unit, $file, $text) = @$_;
+        my $old = $file && -e "$bench/$file" ? slurp("$bench/$file") : undef;
+        spew("$bench/$file", $text) if $file;
+        ($status, $out, $err) = $measure->($unit);
+        isnt($status, 0, "bench: $what: not exit 0");
+        one_line($err, $pattern, "bench: $what: one line");
+        defined $old ? spew("$bench/$file", $old) : unlink "$bench/$file"
+            if $file;
+        is($files->(''), $before, "bench: $what: nothing is written");
+    }
+  SKIP: {
+        skip 'there is no /dev/full here', 4 if !-c '/dev/full';
+        make_path("$bench/results/nvidia_a_3");
+        $before = $files->('');
+        symlink '/dev/full', "$bench/results/nvidia_a_3/lesson4.csv.new";
+        ($status, $out, $err) = $measure->(3);
+        is("$status" . ($out =~ /written/), '1',
+            'bench: a full disk: exit 1, and it does not say "written"');
+        one_line($err, qr/No space left/, 'bench: a full disk: one line');
+        is($files->(''), $before, 'bench: a full disk: nothing is written');
+        ($status) = $measure->(3, onto_full(qw(sh tools/bench.sh lesson1)));
+        isnt($status, 0, 'bench: no place for its words: not exit 0');
+    }
+}
+
 # --- the tables of results/ ---
 
 my @csv = sort glob "$root/results/*.csv";

@@ -3,6 +3,7 @@
 .PHONY: bench bench-cpu experiments corrections peers
 
 ### bench        measure the lessons on this GPU, write results/, print the table
+###              (UNIT=2: of a second one of its model)
 bench: $(call on_gpu,$(LESSONS))
 	@BACKEND=$(BACKEND) sh tools/bench.sh $(LESSONS)
 

@@ -34,7 +34,9 @@ kernels. Nothing clears the caches: inputs that fit stay there, for all sides
 alike.
 
 Writes results/GPU/peers.csv and prints it as a table. With --only, the rows of
-other works stay as they are, if they are from this GPU and these versions.
+other works stay as they are, if they are from this GPU and these versions. A
+file that is there is written anew only if UNIT says which unit of its model this
+is, as for make bench.
 """
 import csv
 import ctypes
@@ -87,6 +89,24 @@ def identity(torch):
             "arch": "sm_%d%d" % torch.cuda.get_device_capability(),
             "toolkit": "CUDA " + toolkit,
             "torch": torch.__version__}
+
+
+def place_for(who):
+    """The file to write; a second unit's rows say whose they are."""
+    unit = os.environ.get("UNIT", "")
+    if not re.fullmatch("(?:[1-9][0-9]*)?", unit):
+        stop("UNIT=%s: expected a number from 1" % unit)
+    model = who["gpu"]
+    folder = re.sub("[ /-]", "_", model.lower())
+    if unit not in ("", "1"):
+        folder += "_" + unit
+        who["gpu"] += " (unit %s)" % unit
+    path = os.path.relpath(os.path.join(RESULTS, folder, "peers.csv"))
+    if not unit and os.path.exists(path):
+        stop("%s is there, of this %s or of another one. make peers UNIT=2, or "
+             "what make bench had, keeps it; make peers UNIT=1 writes it anew"
+             % (path, model))
+    return path
 
 
 def load(name, libraries):
@@ -211,18 +231,19 @@ def kept_rows(path, rows, who):
             and all(row[key] == who[key] for key in IDENTITY)]
 
 
-def write(rows, who, only):
-    folder = re.sub("[ -]", "_", who["gpu"].lower())
-    path = os.path.normpath(os.path.join(RESULTS, folder, "peers.csv"))
-    if only:
-        rows = kept_rows(path, rows, who) + rows
+def write(path, rows):
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path + ".new", "w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    os.replace(path + ".new", path)
-    print("\n%s is written." % os.path.relpath(path))
+    try:
+        with open(path + ".new", "w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        os.replace(path + ".new", path)
+    except OSError as error:
+        if os.path.lexists(path + ".new"):
+            os.remove(path + ".new")
+        raise OSError("%s: %s; nothing is written" % (path, error.strerror))
+    print("\n%s is written." % path, flush=True)
 
 
 def main(arguments):
@@ -235,14 +256,19 @@ def main(arguments):
         stop("--only takes %s, not \"%s\"" % ("|".join(names), only[0]))
     torch = find_torch()
     who = identity(torch)
+    path = place_for(who)
     print(", ".join(who[key] for key in IDENTITY[:3]) + ", PyTorch "
           + who["torch"])
     rows = []
     for name in only or names:
         rows += run_module(torch, name, arguments[0], who)
         torch.cuda.empty_cache()
-    write(rows, who, bool(only))
+    write(path, kept_rows(path, rows, who) + rows if only else rows)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except OSError as error:
+        print("peers: %s" % error, file=sys.stderr, flush=True)
+        os._exit(1)  # sys.exit would try once more to write what could not be
