@@ -35,33 +35,30 @@ static inline void lesson_advise(cudaError_t error)
     struct cudaDeviceProp prop;
 
     if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver)
-        fprintf(stderr,
-                "try: `make BACKEND=cpu %s` for the CPU emulation, or "
-                "nvidia-smi to see what is wrong with the GPU's driver\n",
-                lesson.target);
+        complain("try: `make BACKEND=cpu %s` for the CPU emulation, or "
+                 "nvidia-smi to see what is wrong with the GPU's driver",
+                 lesson.target);
     else if (lesson_is_wrong_arch(error) &&
              cudaGetDeviceProperties(&prop, 0) == cudaSuccess)
-        fprintf(stderr,
-                "try: `make ARCH=sm_%d%d %s`; this program was built for "
-                "another architecture than this GPU's\n",
-                prop.major, prop.minor, lesson.target);
-    else if (error == cudaErrorMemoryAllocation)
-        fprintf(stderr, "try: a smaller --n\n");
+        complain("try: `make ARCH=sm_%d%d %s`; this program was built for "
+                 "another architecture than this GPU's",
+                 prop.major, prop.minor, lesson.target);
+    else if (error == cudaErrorMemoryAllocation && lesson.smaller)
+        complain("try: a smaller %s", lesson.smaller);
     else if ((error == cudaErrorMisalignedAddress ||
               error == cudaErrorIllegalAddress) &&
              !is_emulated()) /* the emulation has named them */
-        fprintf(stderr,
-                "try: compute-sanitizer, or `make BACKEND=cpu %s`; "
-                "either names the thread and the address\n",
-                lesson.target);
+        complain("try: compute-sanitizer, or `make BACKEND=cpu %s`; "
+                 "either names the thread and the address",
+                 lesson.target);
 }
 
 /* Says what failed, where, and what to try; ends the program with status 3. */
 static inline void lesson_fail(cudaError_t error, const char *call,
                                const char *file, int line)
 {
-    fprintf(stderr, "%s:%d: %s: %s (error %d, %s)\n", file, line, call,
-            cudaGetErrorString(error), (int)error, cudaGetErrorName(error));
+    complain("%s:%d: %s: %s (error %d, %s)", file, line, call,
+             cudaGetErrorString(error), (int)error, cudaGetErrorName(error));
     lesson_advise(error);
     exit(EXIT_DEVICE);
 }
@@ -149,19 +146,20 @@ static inline unsigned blocks_for(long long n, int threads)
 
 /* --- memory --- */
 
-/* Ends the program with status 3 unless `bytes` of device memory are free. */
-static inline void require_memory(unsigned long long bytes)
+/* Ends the program with status 3 unless `bytes` of device memory are free.
+ * `options` are those with which less would do, as in "--n". */
+static inline void require_memory(unsigned long long bytes, const char *options)
 {
     size_t free_bytes, total_bytes;
 
+    lesson.smaller = options;
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     if (bytes <= free_bytes)
         return;
-    fprintf(stderr,
-            "%s: this needs %.1f GiB of device memory, and %.1f GiB are free; "
-            "try a smaller --n\n",
-            lesson.program, (double)bytes / 1073741824.0,
-            (double)free_bytes / 1073741824.0);
+    complain("%s: this needs %.1f GiB of device memory, and %.1f GiB are free; "
+             "try a smaller %s",
+             lesson.program, (double)bytes / 1073741824.0,
+             (double)free_bytes / 1073741824.0, options);
     exit(EXIT_DEVICE);
 }
 
@@ -192,8 +190,9 @@ static inline void *host_memory(long long count, size_t size)
 
     if (memory)
         return memory;
-    fprintf(stderr, "%s: out of memory on the host; try a smaller --n\n",
-            lesson.program);
+    complain("%s: out of memory on the host%s%s", lesson.program,
+             lesson.smaller ? "; try a smaller " : "",
+             lesson.smaller ? lesson.smaller : "");
     exit(EXIT_DEVICE);
 }
 

@@ -14,6 +14,7 @@ static inline void exercise_begin(int number, const char *name)
 {
     lesson.program = name;
     snprintf(lesson.target, sizeof lesson.target, "exercise%d", number);
+    atexit(lesson_flush);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a crash loses no line */
     printf("exercise %d  %s\n", number, name);
 }
@@ -24,17 +25,17 @@ static inline void exercise_begin(int number, const char *name)
 static inline void require(int holds, const char *what, const char *missing,
                            ...)
 {
+    char text[LINE_BYTES];
     va_list arguments;
 
     if (holds && what)
-        printf("holds     %s\n", what);
+        report("holds", "%s", what);
     if (holds)
         return;
-    printf("missing   ");
     va_start(arguments, missing);
-    vprintf(missing, arguments);
+    vsnprintf(text, sizeof text, missing, arguments);
     va_end(arguments);
-    putchar('\n');
+    report("missing", "%s", text);
     exit(EXIT_WRONG);
 }
 

@@ -2,14 +2,18 @@
  * code only; C11 and CUDA C++.
  *
  * Exit status of every program: 0 as expected, 1 the result is wrong, 2 bad
- * options, 3 no usable device or a CUDA error. */
+ * options, 3 no usable device, a CUDA error, or output that cannot be written.
+ */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "lines.h"
 
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_DEVICE = 3 };
 
@@ -18,13 +22,14 @@ static struct {
     const char *program; /* the name it was called by */
     int number;
     const char *name, *title;
-    char target[24];  /* what make calls it: "lesson1" */
-    char gpu[256];    /* "NVIDIA H200" */
-    char arch[16];    /* "sm_90", or "cpu" */
-    char toolkit[24]; /* "CUDA 13.0", or "cc" */
-    int emulated;     /* the device is the CPU backend */
-    int runs;         /* --runs */
-    int csv;          /* --csv: rows in place of the report */
+    char target[24];     /* what make calls it: "lesson1" */
+    char gpu[256];       /* "NVIDIA H200" */
+    char arch[16];       /* "sm_90", or "cpu" */
+    char toolkit[24];    /* "CUDA 13.0", or "cc" */
+    int emulated;        /* the device is the CPU backend */
+    int runs;            /* --runs */
+    int csv;             /* --csv: rows in place of the report */
+    const char *smaller; /* the options that save memory; or NULL */
 } lesson;
 
 /* One option. `values` says what it takes: NULL, a whole number from min to
@@ -42,15 +47,25 @@ enum { LESSON_MAX_RUNS = 1000 };
 /* The largest --n: the grid of 256-thread blocks still fits. */
 static const long long LESSON_MAX_N = 256LL * 2147483647LL;
 
+/* Ends the program with status 3 where what it printed cannot be written: the
+ * disk is full, or there is no standard output. */
+static inline void lesson_flush(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    complain("%s: standard output: %s", lesson.program, strerror(errno));
+    _Exit(EXIT_DEVICE);
+}
+
 static inline void lesson_usage_error(const char *format, ...)
 {
+    char text[LINE_BYTES];
     va_list arguments;
 
-    fprintf(stderr, "%s: ", lesson.program);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, " (--help lists the options)\n");
+    complain("%s: %s (--help lists the options)", lesson.program, text);
     exit(EXIT_USAGE);
 }
 
@@ -112,8 +127,12 @@ static inline void lesson_help(const struct lesson_option *options, int count)
            lesson.name, lesson.title, lesson.program);
     for (i = 0; i < count; i++) {
         const char *values = options[i].values ? options[i].values : "N";
-        int width = printf("  %s %s", options[i].name, values);
-        printf("%*s%s\n", width < 22 ? 22 - width : 2, "", options[i].help);
+        char line[LINE_BYTES];
+        int width =
+            snprintf(line, sizeof line, "  %s %s", options[i].name, values);
+        snprintf(line + width, sizeof line - (size_t)width, "%*s%s",
+                 width < 22 ? 22 - width : 2, "", options[i].help);
+        print_line(stdout, line, 22);
     }
     exit(0);
 }
@@ -166,6 +185,7 @@ static inline void lesson_begin(int number, const char *name, const char *title,
     snprintf(lesson.target, sizeof lesson.target, "lesson%d", number);
     lesson.name = name;
     lesson.title = title;
+    atexit(lesson_flush);
     lesson_parse(argc, argv, options, count);
 }
 

@@ -9,19 +9,25 @@
 #include "fp16.h"
 #include "options.h"
 
-/* One line: the label at the left, then the text. Nothing under --csv. */
+/* One line: the label at the left, then the text; in a narrow terminal more,
+ * but a row of a table, which has columns, stays one. Nothing under --csv. */
 static inline void report(const char *label, const char *format, ...)
 {
+    char line[LINE_BYTES];
+    int begin = snprintf(line, sizeof line, "%-10s", label);
+    const char *text = line + begin;
     va_list arguments;
 
     if (lesson.csv)
         return;
-    printf("%-10s", label);
     va_start(arguments, format);
-    vprintf(format, arguments);
+    vsnprintf(line + begin, sizeof line - (size_t)begin, format, arguments);
     va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
+    if ((label[0] == '\0' || text[0] == ' ') && strstr(text, "  "))
+        puts(line);
+    else
+        print_line(stdout, line, begin);
+    lesson_flush();
 }
 
 /* `result    32  0x5000  (ulp 0.03125)   expected 32: ok`, with what it is when
@@ -33,8 +39,8 @@ static inline int report_half(uint16_t sum, uint16_t expected, const char *of)
            fp16_to_double(sum), sum, fp16_ulp(sum), fp16_to_double(expected),
            sum == expected ? "ok" : "WRONG", of);
     if (sum != expected)
-        fprintf(stderr, "%s: the sum is 0x%04x, expected 0x%04x%s\n",
-                lesson.program, sum, expected, of);
+        complain("%s: the sum is 0x%04x, expected 0x%04x%s", lesson.program,
+                 sum, expected, of);
     return sum == expected;
 }
 
@@ -52,16 +58,17 @@ static inline void report_frozen(uint16_t sum, uint16_t addend, double exact)
         report("", "not frozen yet; the exact sum is %.10g", exact);
 }
 
-/* "run 3 of 7" on stderr once a second has passed, if that is a terminal; the
- * call with run == runs wipes it. */
+/* "run 3 of 7" on stderr once a second has passed, if that is a terminal that
+ * can wipe it again; the call with run == runs does. */
 static inline void show_progress(int run, int runs)
 {
     static time_t began;
     static int shown;
+    const char *terminal = getenv("TERM");
 
     if (began == 0)
         began = time(NULL);
-    if (!isatty(STDERR_FILENO))
+    if (!isatty(STDERR_FILENO) || !terminal || strcmp(terminal, "dumb") == 0)
         return;
     if (run < runs && time(NULL) - began >= 1) {
         fprintf(stderr, "\rrun %d of %d", run + 1, runs);

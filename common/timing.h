@@ -179,6 +179,7 @@ static inline void csv_row(const char *variant, const struct timing *t,
     else
         printf(",one run; not timed");
     printf(",this repository\n");
+    lesson_flush();
 }
 
 /* A row of a sum of n adds: lessons 1 to 3. */

@@ -253,6 +253,54 @@ for my $number (1 .. 3) {
     }
 }
 
+# --- where it prints to ---
+
+# What is printed must arrive: else one line and status 3.
+sub check_writes {
+    my ($program, @options) = @_;
+    my ($name) = $program =~ m{(\w+)\z};
+    for my $to (-c '/dev/full' ? '/dev/full' : (), '&-') {
+        my ($status, $out, $err) = run({ dir => $tree }, 'sh', '-c',
+            "exec \"\$@\" >$to", 'sh', $program, @options);
+        is($status, 3, "$name @options >$to: exit 3");
+        one_line($err, qr/^$name: standard output: \w/, 'in one line');
+    }
+}
+my @short = qw(--n 1000 --runs 1);
+check_writes('./lesson1', @$_) for [@short], [@short, '--csv'], ['--help'];
+SKIP: {
+    skip 'exercises without make: in emulation', 1 if $backend ne 'cpu';
+    my @cc = split ' ', $ENV{CC} // 'cc';
+    run(@cc, cpu_flags(), '-O1', '-o', "$tmp/banks", 'solutions/15_banks.c',
+        cpu_runtime('BACKEND=cpu'), '-lm');
+    check_writes("$tmp/banks");
+}
+my @mains = grep { slurp("$root/$_") =~ /^int main\(/m }
+    files_of(qr/\.(cu|c)\z/, qw(lessons exercises solutions tools));
+cmp_ok(scalar @mains, '>', 40, 'there are programs');
+is(join(' ', grep { slurp("$root/$_") !~
+    /^    (?:lesson|exercise)_begin\(/m } @mains), '',
+    'each begins with what checks that');
+
+# In a narrow terminal lines are broken at spaces, but for a table's.
+SKIP: {
+    skip_or_fail('no script, which makes a terminal') if !which('script');
+    my $terminal = sub {
+        my ($columns, $command) = @_;
+        my (undef, $out) = run({ dir => $tree, env => { TERM => 'dumb' } },
+            'script', '-qec', "stty cols $columns; $command", '/dev/null');
+        return $out =~ s/\r\n/\n/gr;
+    };
+    my $long = 'lesson3 --help; ./lesson1 --n 2^38; ./lesson1 --n 2^18 --runs 300';
+    my $narrow = $terminal->(80, "./$long");
+    is(join("\n", grep { length > 80 } split /\n/, $narrow), '',
+        '80 columns: no line is wider');
+    like($narrow, qr/^time .*\n {10}\S.* ns per add$/m, 'the rest is indented');
+    unlike($narrow, qr/[\r\e]/, 'TERM=dumb: no control characters');
+    like($terminal->(100, './lesson1 --n 2^18 --runs 10'),
+        qr/^time .{70,} ns per add$/m, '100 columns: a line stays one');
+}
+
 # --- faults planted in the lessons ---
 
 # Copies of the lessons, each with one fault, become the lessons of a second

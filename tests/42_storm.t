@@ -405,6 +405,8 @@ for my $number (4, 5) {
         for '--n=5', '--foo', '-n', 'x', '', '--', '--N', '--pad';
     check_refused($number, 'unknown option', '--n', 4, '--csv', '5');
 }
+check_refused(5, "--start $$_[0] is not a half; the nearest one is $$_[1]",
+    '--start', $$_[0]) for [2049, 2048], [4098, 4096], [65503, 65504];
 check_refused(5, '--addends takes constant\|alternate\|count, not "'
     . quotemeta($_) . '"', '--addends', $_)
     for 'foo', '', 'counts', 'coun', 'Count', 'constant|alternate', '0';

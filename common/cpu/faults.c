@@ -9,6 +9,7 @@
 
 #include "block.h"
 #include "interleave.h"
+#include "lines.h"
 #include "pool.h"
 #include "status.h"
 
@@ -110,13 +111,14 @@ void cpu_install_handlers(void)
 static void report_failure(void)
 {
     const struct cpu_thread *self = &cpu_self;
+    char thread[48] = "";
 
-    fprintf(stderr, "CPU emulation: %s, block (%u,%u,%u)", cpu_job.kernel,
-            self->block.x, self->block.y, self->block.z);
     if (cpu_fault_error == cudaErrorLaunchFailure) /* else of the block */
-        fprintf(stderr, ", thread (%u,%u,%u)", self->thread.x, self->thread.y,
-                self->thread.z);
-    fprintf(stderr, ": %s (error %d)\n", cpu_fault_text, (int)cpu_fault_error);
+        snprintf(thread, sizeof thread, ", thread (%u,%u,%u)", self->thread.x,
+                 self->thread.y, self->thread.z);
+    complain("CPU emulation: %s, block (%u,%u,%u)%s: %s (error %d)",
+             cpu_job.kernel, self->block.x, self->block.y, self->block.z,
+             thread, cpu_fault_text, (int)cpu_fault_error);
 }
 
 static void report_fault(void)
@@ -130,15 +132,14 @@ static void report_fault(void)
     if (cpu_fault_address != UNKNOWN_ADDRESS)
         snprintf(where, sizeof where, " at 0x%" PRIxPTR,
                  (uintptr_t)cpu_fault_address);
-    fprintf(stderr,
-            "CPU emulation: %s, block (%u,%u,%u), thread (%u,%u,%u): %s%s is "
-            "%s (error %d)\n",
-            cpu_job.kernel, self->block.x, self->block.y, self->block.z,
-            self->thread.x, self->thread.y, self->thread.z, what, where,
-            cpu_fault_error == cudaErrorMisalignedAddress
-                ? "not aligned to its size"
-                : "outside every allocation",
-            (int)cpu_fault_error);
+    complain("CPU emulation: %s, block (%u,%u,%u), thread (%u,%u,%u): %s%s is "
+             "%s (error %d)",
+             cpu_job.kernel, self->block.x, self->block.y, self->block.z,
+             self->thread.x, self->thread.y, self->thread.z, what, where,
+             cpu_fault_error == cudaErrorMisalignedAddress
+                 ? "not aligned to its size"
+                 : "outside every allocation",
+             (int)cpu_fault_error);
 }
 
 /* --- around a kernel --- */

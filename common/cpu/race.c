@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "device_memory.h"
+#include "lines.h"
 #include "pool.h"
 
 enum { FRAMES = 16, PLACE_BYTES = 256, RACE_STATUS = 1, NOBODY = 2 };
@@ -140,12 +141,11 @@ void cpu_say_race(void)
     snprintf(finder, sizeof finder, "block (%u,%u,%u)", block.x, block.y,
              block.z);
     fflush(stdout);
-    fprintf(stderr,
-            "race      %s: %s of %s writes without an atomic what %s uses in "
-            "the same launch (%s): add with atomicAdd(), or change it by "
-            "atomicExch() or a loop around atomicCAS()\n",
-            place, guilty == 0 ? finder : "a block", cpu_job.kernel,
-            guilty == 0 ? "another block" : finder, memory);
+    complain("race      %s: %s of %s writes without an atomic what %s uses in "
+             "the same launch (%s): add with atomicAdd(), or change it by "
+             "atomicExch() or a loop around atomicCAS()",
+             place, guilty == 0 ? finder : "a block", cpu_job.kernel,
+             guilty == 0 ? "another block" : finder, memory);
     exit(RACE_STATUS);
 }
 

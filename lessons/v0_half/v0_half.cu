@@ -120,7 +120,7 @@ int main(int argc, char **argv)
     if (plain && n > 4294967295LL)
         lesson_usage_error("--plain counts in 32 bits: --n below 2^32");
     report_device();
-    require_memory(2 * (unsigned long long)n * sizeof(half));
+    require_memory(2 * (unsigned long long)n * sizeof(half), "--n");
     d_a = (half *)device_halves(n, TENTH);
     d_b = (half *)device_halves(n, TENTH);
     d_c = (half *)device_halves(1, 0);

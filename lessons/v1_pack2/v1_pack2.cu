@@ -97,7 +97,7 @@ int main(int argc, char **argv)
                  options, 2);
     require_pairs(n, offset);
     report_device();
-    require_memory(2 * (unsigned long long)(n + offset) * sizeof(half));
+    require_memory(2 * (unsigned long long)(n + offset) * sizeof(half), "--n");
     d_a = (half *)device_halves(n + offset, TENTH);
     d_b = (half *)device_halves(n + offset, TENTH);
     d_c = (half2 *)device_halves(2, 0);

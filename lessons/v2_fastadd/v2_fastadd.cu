@@ -226,7 +226,7 @@ int main(int argc, char **argv)
     lesson_begin(3, "v2_fastadd", "one fast add per thread", argc, argv,
                  options, 2);
     report_device();
-    require_memory(2 * (unsigned long long)n * sizeof(half));
+    require_memory(2 * (unsigned long long)n * sizeof(half), "--n");
     pad = __float2half_rn(plus ? 0.0f : -0.0f);
     if (!(check_branches(pad) & check_neighbours(pad, (int)plus))) {
         fprintf(stderr, "%s: the fast add is wrong; not timed\n",

@@ -158,10 +158,9 @@ static int check_one(int way, const struct example *e, uint16_t neighbour,
     CHECK(cudaMemcpy(word, d_word, sizeof word, cudaMemcpyDeviceToHost));
     if (word[high] == expected && word[!high] == neighbour)
         return 1;
-    fprintf(stderr,
-            "%s: %s, %s, beside 0x%04x: 0x%04x and 0x%04x, expected 0x%04x\n",
-            lesson.program, way_names[way], e->what, neighbour, word[high],
-            word[!high], expected);
+    complain("%s: %s, %s, beside 0x%04x: 0x%04x and 0x%04x, expected 0x%04x",
+             lesson.program, way_names[way], e->what, neighbour, word[high],
+             word[!high], expected);
     return 0;
 }
 
@@ -273,7 +272,7 @@ int main(int argc, char **argv)
         count = 1;
     }
     largest = sizes[count - 1];
-    require_memory((unsigned long long)largest * sizeof *d_tries);
+    require_memory((unsigned long long)largest * sizeof *d_tries, "--n");
     d_word = (uint16_t *)device_halves(2, 0);
     CHECK(cudaMalloc((void **)&d_tries, (size_t)largest * sizeof *d_tries));
 

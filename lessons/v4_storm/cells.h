@@ -3,6 +3,18 @@
 #ifndef CELLS_H
 #define CELLS_H
 
+/* Bits of what --start asks for. Halves past 2048 are not all whole numbers. */
+static uint16_t half_of_start(long long start)
+{
+    uint16_t bits = fp16_from_double((double)start);
+    double value = fp16_to_double(bits);
+
+    if (value != (double)start)
+        lesson_usage_error("--start %lld is not a half; the nearest one is %g",
+                           start, value);
+    return bits;
+}
+
 static void set_cells(const struct storm *s)
 {
     enum { CHUNK = 4096 };

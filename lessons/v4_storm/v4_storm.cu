@@ -284,12 +284,12 @@ int main(int argc, char **argv)
         s.n || s.cells || s.neighbour || threads || start >= 0 || addends >= 0;
     s.n = s.n ? s.n : 1 << 12;
     s.cells = s.cells ? s.cells : 1;
-    s.start = fp16_from_double(start > 0 ? (double)start : 0);
+    s.start = half_of_start(start > 0 ? start : 0);
     s.addends = addends > 0 ? (int)addends : CONSTANT;
     report_device();
     model_contention((unsigned long long)seed);
-    require_memory((unsigned long long)s.cells * sizeof(half2) +
-                   MOST_COUNTED * sizeof *d_tries);
+    /* 4 bytes for each cell and for each add that is counted */
+    require_memory(4 * (size_t)(s.cells + MOST_COUNTED), "--cells");
     d_cells = (half *)device_halves(2 * s.cells, 0);
     CHECK(cudaMalloc((void **)&d_tries, MOST_COUNTED * sizeof *d_tries));
     ok = one_case ? run_one(s, threads) : run_everything();

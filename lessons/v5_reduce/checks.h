@@ -34,11 +34,10 @@ static double check_one(const half *a, const half *b, long long n, int in_order)
         return error > 0 ? error / bound : 0;
     if (said++)
         return INFINITY;
-    fprintf(stderr,
-            "%s: n = %lld, a and b %d and %d bytes beyond 16, %s order: %.9g, "
-            "expected %.9g within %.2g\n",
-            lesson.program, n, (int)((size_t)a % 16), (int)((size_t)b % 16),
-            in_order ? "one" : "any", sum, exact.sum, bound);
+    complain("%s: n = %lld, a and b %d and %d bytes beyond 16, %s order: %.9g, "
+             "expected %.9g within %.2g",
+             lesson.program, n, (int)((size_t)a % 16), (int)((size_t)b % 16),
+             in_order ? "one" : "any", sum, exact.sum, bound);
     return INFINITY;
 }
 
@@ -157,8 +156,7 @@ static int check_all(long long n, int deterministic)
 {
     if (check_small() && check_large(n) && (!deterministic || check_bits(n)))
         return 1;
-    fprintf(stderr, "%s: the inner product is wrong; not timed\n",
-            lesson.program);
+    complain("%s: the inner product is wrong; not timed", lesson.program);
     return 0;
 }
 

@@ -75,7 +75,7 @@ static void allocate(long long n)
     size_t halves = (size_t)n + 1, slots = (size_t)ALIGNMENTS * SLOT;
     size_t bytes = (halves > slots ? halves : slots) * sizeof(half);
 
-    require_memory(2 * bytes + sizeof *d_scratch + 4);
+    require_memory(2 * bytes + sizeof *d_scratch + 4, "--n");
     CHECK(cudaMalloc((void **)&d_a, bytes));
     CHECK(cudaMalloc((void **)&d_b, bytes));
     CHECK(cudaMalloc((void **)&d_scratch, sizeof *d_scratch));

@@ -22,9 +22,9 @@ static inline int check_one(struct problem *p, int variant, int pattern)
     for (i = 0; i < cells; i++)
         ok &= fp16_to_double(p->result[p->before + i]) == p->sum[i];
     if (!ok && told++ < 4)
-        fprintf(stderr, "%s: %s is wrong on %lld rows of %d halves, %s\n",
-                lesson.program, variant_names[variant], p->s.rows, p->s.width,
-                pattern_names[pattern]);
+        complain("%s: %s is wrong on %lld rows of %d halves, %s",
+                 lesson.program, variant_names[variant], p->s.rows, p->s.width,
+                 pattern_names[pattern]);
     return ok;
 }
 

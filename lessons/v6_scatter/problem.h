@@ -95,7 +95,8 @@ static inline void create_problem(struct problem *p, long long rows, int width,
     p->halves = p->before + cells + GUARD;
     require_memory(
         (unsigned long long)(p->halves * 4 + rows * (width * 2 + 8)) +
-        sums_bytes(*s) + (lesson.emulated ? host_bytes(*s) : 0));
+            sums_bytes(*s) + (lesson.emulated ? host_bytes(*s) : 0),
+        "--n, --width or --table");
     p->gradient = (uint16_t *)host_memory(rows * width, sizeof(uint16_t));
     p->index = (long long *)host_memory(rows, sizeof(long long));
     p->hits = (long long *)host_memory(table_rows, sizeof(long long));

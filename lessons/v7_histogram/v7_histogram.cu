@@ -268,7 +268,7 @@ int main(int argc, char **argv)
         work.n = lesson.emulated ? 1LL << 17 : 1LL << 28;
     work.fit = (long long)attribute_of(cudaDevAttrMultiProcessorCount) *
                attribute_of(cudaDevAttrMaxThreadsPerMultiProcessor);
-    require_memory(KINDS * (unsigned long long)(work.n + offset));
+    require_memory(KINDS * (unsigned long long)(work.n + offset), "--n");
     CHECK(cudaMalloc(&work.d_counts, SLOTS * sizeof(count64)));
     for (kind = 0; kind < KINDS; kind++) {
         CHECK(cudaMalloc((void **)&d_memory[kind], (size_t)(work.n + offset)));
