@@ -61,7 +61,47 @@ for my $program (qw(barriers atomics variables)) {
     }
 }
 
-# --- other compilers, sanitizers, arm64 ---
+# --- more threads, and less memory, than there is room for ---
+
+build_programs(['crowd'], 'crowd', 'cpu', $build, @own);
+run_ok('64 pool threads with 1024 that wait on each', { CPU_THREADS => 64 },
+    "$build/crowd", 64);
+for my $bad (0, 257, 'two') {
+    my ($status, $out, $err) = run({ env => { CPU_THREADS => $bad } },
+        "$build/crowd");
+    is("$status $out$err", '2 CPU_THREADS takes a whole number from 1 to 256, '
+        . "not \"$bad\"\n", "CPU_THREADS=$bad is refused");
+}
+SKIP: {
+    skip 'limits: not under a sanitizer', 2 if "@own" =~ /sanitize/;
+    my (undef, undef, $err) = run({ env => { CPU_THREADS => 1 } }, 'sh', '-c',
+        'ulimit -v 100000; exec "$@"', 'sh', "$build/crowd");
+    like($err, qr/no stacks for .*: ulimit -v allows 100000 KiB; .*error 701/,
+        'a limit of addresses is named');
+    my $maps = '/proc/sys/vm/max_map_count';
+    my $most = -e $maps ? slurp($maps) + 0 : 0;
+    skip 'more maps than a test can fill' if !$most || $most > 65_530;
+    (undef, undef, $err) = run("$build/crowd", 1, $most / 2);
+    like($err, qr/for cudaMalloc: vm.max_map_count allows $most memory maps$/m,
+        'a limit of maps is named');
+}
+
+# --- other flags, compilers, sanitizers, arm64 ---
+
+for (['gcc', '-O3 -flto'], ['gcc', '-O0'], ['clang', '-O3 -flto'],
+    ['clang', '-O0']) {
+    my ($cc, $flags) = @$_;
+    my $what = "$cc $flags";
+  SKIP: {
+        skip_unless_full($what) if "$cc $flags" ne 'gcc -O3 -flto';
+        skip_or_fail("no $cc") if !which($cc);
+        my $build = "$tmp/$what" =~ s/ //gr;
+        build_programs(['variables'], $what, 'cpu', $build, "CC=$cc",
+            "CFLAGS=$flags") or last SKIP;
+        is(run_ok($what, {}, "$build/variables", 0, 'small'),
+            $small{variables}, "$what: the same");
+    }
+}
 
 my @beside_variables = cases_of("$build/variables");
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "barrier.h"
+#include "device_memory.h"
 #include "faults.h"
 #include "fiber.h"
 #include "interleave.h"
@@ -30,9 +31,9 @@ struct pool_block {
     unsigned begun;             /* threads */
     unsigned running;           /* the thread that runs, or NOBODY */
     struct cpu_fiber *own, *on; /* the pool thread's stack; the one that runs */
-    struct cpu_fiber *fibers[MAX_BLOCK_THREADS + 1];
-    struct cpu_fiber *idle[MAX_BLOCK_THREADS + 1];
-    unsigned fiber_count, idle_count;
+    struct cpu_stacks *stacks;  /* a stack for each of `room` threads */
+    struct cpu_fiber *idle[MAX_BLOCK_THREADS];
+    unsigned room, idle_count;
     int given_up;
 };
 
@@ -79,18 +80,39 @@ static void run_loop(void *argument)
     }
 }
 
+static __attribute__((noreturn)) void report_no_stacks(void)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "no stacks for threads that wait: %s; CPU_THREADS=1 needs the "
+             "fewest",
+             cpu_memory_limit());
+    cpu_fail(cudaErrorLaunchOutOfResources, text);
+}
+
+/* The launch before had smaller blocks: all its fibers are idle. */
+static void require_room(struct pool_block *b, unsigned threads)
+{
+    if (threads <= b->room)
+        return;
+    cpu_stacks_destroy(b->stacks);
+    b->idle_count = b->room = 0;
+    b->stacks = cpu_stacks_create(threads);
+    if (!b->stacks)
+        report_no_stacks();
+    b->room = threads;
+}
+
 static struct cpu_fiber *take_fiber(struct pool_block *b)
 {
     struct cpu_fiber *fiber;
 
     if (b->idle_count > 0)
         return b->idle[--b->idle_count];
-    fiber = cpu_fiber_create(run_loop, b);
+    fiber = cpu_fiber_create(b->stacks, run_loop, b);
     if (!fiber)
-        cpu_fail(cudaErrorMemoryAllocation,
-                 "no memory for the stack of one more thread that waits; "
-                 "CPU_THREADS=1 needs the least");
-    b->fibers[b->fiber_count++] = fiber;
+        report_no_stacks();
     return fiber;
 }
 
@@ -166,7 +188,8 @@ static struct pool_block *begin_waiting(void)
     if (!b)
         b = pool_block = (struct pool_block *)calloc(1, sizeof *b);
     if (!b)
-        cpu_fail(cudaErrorMemoryAllocation, "no memory for threads that wait");
+        report_no_stacks();
+    require_room(b, dim.x * dim.y * dim.z);
     b->threads.release = release_thread;
     b->running = index_in_block();
     b->begun = b->running + 1;
@@ -214,8 +237,7 @@ void cpu_drop_waiting(void)
 
     if (!b)
         return;
-    while (b->fiber_count > 0)
-        cpu_fiber_destroy(b->fibers[--b->fiber_count]);
+    cpu_stacks_destroy(b->stacks);
     free(b);
     pool_block = NULL;
     cpu_self.waits = 0;

@@ -34,7 +34,7 @@
  * share is the pool thread's own. All of it is kept together, for cpu_check()
  * and to be filled with 0xff as a launch begins: a block finds there what an
  * earlier block left. Arrays of fixed size only. */
-#define __shared__ static _Thread_local CPU_SECTION(cpu_shared)
+#define __shared__ static _Thread_local CPU_SECTION(cpu_shared_memory)
 
 /* Sections of which the linker tells begin and end. Where there are none
  * (macOS) the emulation does not know these variables: it lets an atomic touch
@@ -146,6 +146,7 @@ typedef enum cudaError {
     cudaErrorNoKernelImageForDevice = 209,
     cudaErrorUnsupportedPtxVersion = 222,
     cudaErrorIllegalAddress = 700,
+    cudaErrorLaunchOutOfResources = 701, /* here: no stacks for its threads */
     cudaErrorLaunchTimeout = 702, /* here: the threads of a block deadlocked */
     cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchFailure = 719

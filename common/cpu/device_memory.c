@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "lines.h"
 #include "status.h"
 
 enum { GUARD_BYTES = 1 << 16 }; /* a multiple of every page size in use */
@@ -94,6 +96,52 @@ static size_t available_bytes(void)
     return kib ? (size_t)kib * 1024 : cpu_physical_bytes() / 2;
 }
 
+/* The first number in a file of the system; 0 where there is none. */
+static unsigned long read_number(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    unsigned long number = 0;
+
+    if (f && fscanf(f, "%lu", &number) != 1)
+        number = 0;
+    if (f)
+        fclose(f);
+    return number;
+}
+
+static unsigned long count_maps(void)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    unsigned long lines = 0;
+    int c;
+
+    while (f && (c = getc(f)) != EOF)
+        lines += c == '\n';
+    if (f)
+        fclose(f);
+    return lines;
+}
+
+const char *cpu_memory_limit(void)
+{
+    enum { NEARLY = 8 }; /* what one more request may need */
+    static _Thread_local char text[128];
+    unsigned long maps = count_maps();
+    unsigned long most = read_number("/proc/sys/vm/max_map_count");
+    struct rlimit space;
+
+    if (most > 0 && maps + NEARLY >= most)
+        snprintf(text, sizeof text, "vm.max_map_count allows %lu memory maps",
+                 most);
+    else if (getrlimit(RLIMIT_AS, &space) == 0 &&
+             space.rlim_cur != RLIM_INFINITY)
+        snprintf(text, sizeof text, "ulimit -v allows %llu KiB",
+                 (unsigned long long)space.rlim_cur / 1024);
+    else
+        return "the system has no more memory";
+    return text;
+}
+
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
     *free_bytes = available_bytes();
@@ -133,6 +181,8 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     a = (struct allocation *)malloc(sizeof *a);
     if (!a || !(a->mapping = map_between_guards(body))) {
         free(a);
+        complain("CPU emulation: no %zu bytes for cudaMalloc: %s", bytes,
+                 cpu_memory_limit());
         return cpu_answer(cudaErrorMemoryAllocation);
     }
     *pointer = (char *)a->mapping + GUARD_BYTES;

@@ -22,4 +22,7 @@ void *cpu_find_caller(const void *p);
 
 size_t cpu_physical_bytes(void);
 
+/* After the system has refused memory: which limit that was, in words. */
+const char *cpu_memory_limit(void);
+
 #endif

@@ -24,17 +24,34 @@
 #endif
 
 /* Kernels are small; a page that is never touched costs nothing. */
-enum { STACK_BYTES = 1 << 16, STACK_GUARD_BYTES = 1 << 16 };
+enum {
+    STACK_BYTES = 1 << 16,
+    GUARD_BYTES = 1 << 16, /* below each stack */
+    SLOT_BYTES = GUARD_BYTES + STACK_BYTES
+};
+
+/* A guard makes two maps of one, and Linux gives a process 65,530 of them
+ * (vm.max_map_count). Past this many guards, their places belong to the stacks
+ * above them: what overruns these comes upon other stacks, and then upon a
+ * guard, since the first stack of a map always has one. */
+enum { MOST_GUARDS = 24 * 1024 };
+static int cpu_guards;
 
 struct cpu_fiber {
     void *stack_pointer; /* while it does not run */
-    void *mapping;       /* guard and stack; NULL for a thread's own */
-    void (*run)(void *);
+    void (*run)(void *); /* NULL for a thread's own */
     void *argument;
     void *asan_stack; /* ASan's note of a stack that is left */
     const void *stack_bottom;
     size_t stack_bytes;
     void *tsan;
+};
+
+struct cpu_stacks {
+    char *map;
+    unsigned count, used;
+    int guards;
+    struct cpu_fiber fibers[]; /* of those in use */
 };
 
 /* Saves what the ABI says a call keeps, stores the stack pointer in *save, and
@@ -107,7 +124,7 @@ static void finish_switch(struct cpu_fiber *fiber)
     size_t bytes;
 
     __sanitizer_finish_switch_fiber(fiber->asan_stack, &bottom, &bytes);
-    if (cpu_left && !cpu_left->mapping) { /* learns a thread's own stack */
+    if (cpu_left && !cpu_left->run) { /* learns a thread's own stack */
         cpu_left->stack_bottom = bottom;
         cpu_left->stack_bytes = bytes;
     }
@@ -125,31 +142,67 @@ static void enter_fiber(void)
     abort(); /* run returned */
 }
 
-struct cpu_fiber *cpu_fiber_create(void (*run)(void *), void *argument)
-{
-    struct cpu_fiber *fiber = (struct cpu_fiber *)calloc(1, sizeof *fiber);
-    size_t bytes = STACK_GUARD_BYTES + STACK_BYTES;
-    void **top;
-    char *map;
+/* --- stacks --- */
 
-    map = (char *)mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                       0);
-    if (!fiber || map == MAP_FAILED ||
-        mprotect(map + STACK_GUARD_BYTES, STACK_BYTES,
-                 PROT_READ | PROT_WRITE) != 0) {
+struct cpu_stacks *cpu_stacks_create(unsigned count)
+{
+    size_t bytes = (size_t)count * SLOT_BYTES;
+    struct cpu_stacks *stacks = (struct cpu_stacks *)calloc(
+        1, sizeof *stacks + count * sizeof stacks->fibers[0]);
+    void *map =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (!stacks || map == MAP_FAILED) {
         if (map != MAP_FAILED)
             munmap(map, bytes);
-        free(fiber);
+        free(stacks);
         return NULL;
     }
-    fiber->mapping = map;
+#ifdef MADV_NOHUGEPAGE
+    madvise(map, bytes, MADV_NOHUGEPAGE); /* each touches a page or two */
+#endif
+    stacks->map = (char *)map;
+    stacks->count = count;
+    return stacks;
+}
+
+static int allow(char *begin, size_t bytes)
+{
+    return mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* Makes the stack in the next slot usable, with a guard where that fits. */
+static int open_slot(struct cpu_stacks *stacks, char *slot)
+{
+    int guarded =
+        __atomic_fetch_add(&cpu_guards, 1, __ATOMIC_RELAXED) < MOST_GUARDS ||
+        stacks->used == 0;
+
+    if (guarded && allow(slot + GUARD_BYTES, STACK_BYTES)) {
+        stacks->guards++;
+        return 1;
+    }
+    __atomic_fetch_sub(&cpu_guards, 1, __ATOMIC_RELAXED);
+    return stacks->used > 0 && allow(slot, SLOT_BYTES);
+}
+
+struct cpu_fiber *cpu_fiber_create(struct cpu_stacks *stacks,
+                                   void (*run)(void *), void *argument)
+{
+    struct cpu_fiber *fiber = &stacks->fibers[stacks->used];
+    char *slot = stacks->map + (size_t)stacks->used * SLOT_BYTES;
+    void **top;
+
+    if (stacks->used == stacks->count || !open_slot(stacks, slot))
+        return NULL;
+    stacks->used++;
     fiber->run = run;
     fiber->argument = argument;
-    fiber->stack_bottom = map + STACK_GUARD_BYTES;
+    fiber->stack_bottom = slot + GUARD_BYTES;
     fiber->stack_bytes = STACK_BYTES;
     /* x86-64 wants the stack 16 bytes aligned before a call, so 8 bytes off
      * when a function begins: one word more than the saved ones. */
-    top = (void **)(void *)(map + bytes);
+    top = (void **)(void *)(slot + SLOT_BYTES);
     top -= SAVED_WORDS + (SAVED_WORDS % 2 ? 1 : 0);
     top[RETURN_WORD] = (void *)(uintptr_t)enter_fiber;
     fiber->stack_pointer = top;
@@ -159,18 +212,21 @@ struct cpu_fiber *cpu_fiber_create(void (*run)(void *), void *argument)
     return fiber;
 }
 
-void cpu_fiber_destroy(struct cpu_fiber *fiber)
+void cpu_stacks_destroy(struct cpu_stacks *stacks)
 {
-    if (!fiber)
+    if (!stacks)
         return;
 #ifdef CPU_TSAN
-    __tsan_destroy_fiber(fiber->tsan);
+    for (unsigned i = 0; i < stacks->used; i++)
+        __tsan_destroy_fiber(stacks->fibers[i].tsan);
 #endif
 #ifdef CPU_ASAN
-    __asan_unpoison_memory_region(fiber->stack_bottom, fiber->stack_bytes);
+    __asan_unpoison_memory_region(stacks->map,
+                                  (size_t)stacks->count * SLOT_BYTES);
 #endif
-    munmap(fiber->mapping, STACK_GUARD_BYTES + STACK_BYTES);
-    free(fiber);
+    __atomic_fetch_sub(&cpu_guards, stacks->guards, __ATOMIC_RELAXED);
+    munmap(stacks->map, (size_t)stacks->count * SLOT_BYTES);
+    free(stacks);
 }
 
 struct cpu_fiber *cpu_fiber_of_thread(void)

@@ -13,11 +13,17 @@
 #endif
 
 struct cpu_fiber;
+struct cpu_stacks;
+
+/* Room for the stacks of `count` fibers, in one map. NULL where there is none.
+ */
+struct cpu_stacks *cpu_stacks_create(unsigned count);
+void cpu_stacks_destroy(struct cpu_stacks *stacks); /* and all fibers there */
 
 /* A fiber that will call run(argument) when it is first switched to; run must
- * not return. NULL where there is no memory for it. */
-struct cpu_fiber *cpu_fiber_create(void (*run)(void *), void *argument);
-void cpu_fiber_destroy(struct cpu_fiber *fiber);
+ * not return. NULL where there is no room or no memory for one more. */
+struct cpu_fiber *cpu_fiber_create(struct cpu_stacks *stacks,
+                                   void (*run)(void *), void *argument);
 
 /* The fiber that stands for the calling pool thread's own stack. */
 struct cpu_fiber *cpu_fiber_of_thread(void);

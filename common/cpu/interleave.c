@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "barrier.h"
+#include "device_memory.h"
 #include "faults.h"
 #include "fiber.h"
 #include "pool.h"
@@ -49,6 +50,7 @@ unsigned long long cpu_interleaved; /* the seed; 0: off */
 unsigned long long cpu_requests;
 
 static struct cpu_fiber *cpu_scheduler;
+static struct cpu_stacks *cpu_slot_stacks;
 static struct slot *cpu_slots;  /* kept from launch to launch */
 static unsigned cpu_slot_count; /* of which this many exist */
 static struct slot **cpu_heap;  /* by (due, order); the least first */
@@ -217,12 +219,10 @@ static void start_block(struct resident *resident, unsigned place)
 /* Fibers that a fault left in the middle of a kernel are of no more use. */
 static void drop_slots(void)
 {
-    unsigned i;
-
-    for (i = 0; i < cpu_slot_count; i++)
-        cpu_fiber_destroy(cpu_slots[i].fiber);
+    cpu_stacks_destroy(cpu_slot_stacks);
     free(cpu_slots);
     free(cpu_heap);
+    cpu_slot_stacks = NULL;
     cpu_slots = NULL;
     cpu_heap = NULL;
     cpu_slot_count = 0;
@@ -235,9 +235,11 @@ static int require_slots(unsigned count)
     drop_slots();
     cpu_slots = (struct slot *)calloc(count, sizeof *cpu_slots);
     cpu_heap = (struct slot **)calloc(count, sizeof *cpu_heap);
-    for (; cpu_slots && cpu_heap && cpu_slot_count < count; cpu_slot_count++) {
+    cpu_slot_stacks = cpu_stacks_create(count);
+    for (; cpu_slots && cpu_heap && cpu_slot_stacks && cpu_slot_count < count;
+         cpu_slot_count++) {
         struct slot *slot = &cpu_slots[cpu_slot_count];
-        slot->fiber = cpu_fiber_create(run_threads, slot);
+        slot->fiber = cpu_fiber_create(cpu_slot_stacks, run_threads, slot);
         if (!slot->fiber)
             break;
     }
@@ -336,11 +338,14 @@ void cpu_run_interleaved(void)
 {
     unsigned threads = cpu_job.block.x * cpu_job.block.y * cpu_job.block.z, i;
     unsigned resident = fitting_blocks(threads);
+    char text[256];
 
     if (require_residents(resident) != 0 ||
         require_slots(resident * threads) != 0) {
         drop_residents(resident);
-        cpu_answer(cudaErrorMemoryAllocation);
+        snprintf(text, sizeof text, "no stacks for %u threads in flight: %s",
+                 resident * threads, cpu_memory_limit());
+        cpu_note_failure(cudaErrorLaunchOutOfResources, text);
         return;
     }
     cpu_scheduler = cpu_fiber_of_thread();

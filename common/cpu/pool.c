@@ -24,8 +24,9 @@ static pthread_mutex_t cpu_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cpu_start = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t cpu_finish = PTHREAD_COND_INITIALIZER;
 static unsigned long cpu_job_number; /* counts launches; guarded by cpu_lock */
-static int cpu_helpers;              /* pool threads besides the host's */
-static int cpu_busy;                 /* helpers still at work on the job */
+static unsigned cpu_helpers;         /* pool threads besides the host's, */
+static unsigned cpu_used;            /* those that the job has blocks for, */
+static unsigned cpu_busy;            /* and of them those still at work on it */
 static unsigned cpu_arrived;         /* pool threads that begin with it */
 static volatile unsigned cpu_turn;   /* whose it is, by cpu_number */
 static _Thread_local unsigned cpu_number; /* a helper's, from 1; else 0 */
@@ -98,7 +99,7 @@ static __attribute__((noinline, no_sanitize("thread"))) void end_turn(void)
 
 static void run_blocks(void)
 {
-    unsigned long long i, threads = (unsigned)cpu_helpers + 1;
+    unsigned long long i, threads = cpu_used + 1;
 
     __atomic_fetch_add(&cpu_arrived, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&cpu_arrived, __ATOMIC_ACQUIRE) < threads)
@@ -135,6 +136,7 @@ static void work(void (*run)(void))
     cpu_run_guarded(run);
 }
 
+/* A new helper may see the job before it, which has no block for it. */
 static void *help(void *number)
 {
     unsigned long seen = 0;
@@ -142,8 +144,10 @@ static void *help(void *number)
     cpu_number = (unsigned)(uintptr_t)number;
     for (;;) {
         pthread_mutex_lock(&cpu_lock);
-        while (cpu_job_number == seen)
+        while (cpu_job_number == seen || cpu_number > cpu_used) {
+            seen = cpu_job_number;
             pthread_cond_wait(&cpu_start, &cpu_lock);
+        }
         seen = cpu_job_number;
         pthread_mutex_unlock(&cpu_lock);
         work(run_blocks);
@@ -155,18 +159,22 @@ static void *help(void *number)
     return NULL;
 }
 
-/* The host's thread works too, so N processors need N - 1 helpers. Where a
- * thread cannot be had, the pool is that much smaller. */
-static void start_pool(void)
+/* As many helpers as there are blocks for, up to the pool's limit. The host's
+ * thread works too, so N blocks need N - 1. Where a thread cannot be had, the
+ * pool is that much smaller. */
+static void grow_pool(void)
 {
-    int i, threads = cpu_pool_threads();
+    static unsigned most;
+    pthread_t thread;
 
-    for (i = 1; i < threads; i++) {
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, help, (void *)(uintptr_t)i) != 0)
-            break;
-        pthread_detach(thread);
-        cpu_helpers++;
+    if (most == 0)
+        most = (unsigned)cpu_pool_threads();
+    while (cpu_helpers + 1 < most && cpu_helpers + 1 < cpu_job.blocks) {
+        if (pthread_create(&thread, NULL, help,
+                           (void *)(uintptr_t)(cpu_helpers + 1)) != 0)
+            most = cpu_helpers + 1;
+        else if (pthread_detach(thread) == 0)
+            cpu_helpers++;
     }
 }
 
@@ -181,17 +189,18 @@ static int shape_is_legal(dim3 grid, dim3 block)
 
 static void launch_on_pool(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, start_pool);
+    grow_pool();
     pthread_mutex_lock(&cpu_lock);
-    cpu_chunk = cpu_job.blocks / ((unsigned)cpu_helpers + 1) / 16 + 1;
+    cpu_used = cpu_helpers < cpu_job.blocks ? cpu_helpers
+                                            : (unsigned)cpu_job.blocks - 1;
+    cpu_chunk = cpu_job.blocks / (cpu_used + 1) / 16 + 1;
     cpu_next = 0;
     cpu_arrived = 0;
     cpu_turn = 0;
-    cpu_busy = cpu_helpers;
+    cpu_busy = cpu_used;
     cpu_job_number++;
-    pthread_cond_broadcast(&cpu_start);
+    if (cpu_used > 0)
+        pthread_cond_broadcast(&cpu_start);
     pthread_mutex_unlock(&cpu_lock);
     work(run_blocks);
     pthread_mutex_lock(&cpu_lock);

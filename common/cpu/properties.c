@@ -7,11 +7,27 @@
 
 #include "device_memory.h"
 #include "fiber.h"
+#include "lines.h"
 #include "status.h"
 
-/* Each may need 1024 stacks, which are two mappings each, and Linux gives a
- * process 65,530 of them. */
-enum { MAX_POOL_THREADS = 24 };
+/* More processors than USEFUL_THREADS hardly make a lesson faster; each pool
+ * thread may need a stack for each of 1024 threads that wait. */
+enum { USEFUL_THREADS = 32, MOST_THREADS = 256, STATUS_USAGE = 2 };
+
+#ifndef CPU_TSAN
+static int threads_wanted(const char *wanted)
+{
+    char *end;
+    long count = strtol(wanted, &end, 10);
+
+    if (*wanted >= '0' && *wanted <= '9' && *end == '\0' && count >= 1 &&
+        count <= MOST_THREADS)
+        return (int)count;
+    complain("CPU_THREADS takes a whole number from 1 to %d, not \"%s\"",
+             MOST_THREADS, wanted);
+    exit(STATUS_USAGE);
+}
+#endif
 
 /* CPU_THREADS in the environment, else the processors that are online; with
  * ThreadSanitizer always 8: see run_blocks(). */
@@ -21,13 +37,11 @@ int cpu_pool_threads(void)
     return 8;
 #else
     const char *wanted = getenv("CPU_THREADS");
-    long count = wanted ? strtol(wanted, NULL, 10) : 0;
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (count < 1)
-        count = sysconf(_SC_NPROCESSORS_ONLN);
-    if (count < 1)
-        count = 1;
-    return count < MAX_POOL_THREADS ? (int)count : MAX_POOL_THREADS;
+    if (wanted && *wanted)
+        return threads_wanted(wanted);
+    return count < 1 ? 1 : count < USEFUL_THREADS ? (int)count : USEFUL_THREADS;
 #endif
 }
 

@@ -9,8 +9,8 @@ _Thread_local struct cpu_region cpu_shared;
 #include <link.h>
 
 /* The section in the program's file, from the linker; none: NULL. */
-extern char __start_cpu_shared[] __attribute__((weak));
-extern char __stop_cpu_shared[] __attribute__((weak));
+extern char __start_cpu_shared_memory[] __attribute__((weak));
+extern char __stop_cpu_shared_memory[] __attribute__((weak));
 
 /* The first object is the program itself, with its thread-local storage. */
 static int find_program(struct dl_phdr_info *info, size_t size, void *result)
@@ -28,8 +28,8 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *result)
 
 static void find_shared(void)
 {
-    uintptr_t begin = (uintptr_t)__start_cpu_shared, offset = 0;
-    uintptr_t end = (uintptr_t)__stop_cpu_shared;
+    uintptr_t begin = (uintptr_t)__start_cpu_shared_memory, offset = 0;
+    uintptr_t end = (uintptr_t)__stop_cpu_shared_memory;
 
     if (begin == end)
         return;
