@@ -194,8 +194,14 @@ sub refuses {
 
 # What CUDA has and no lesson uses. A name that common/cpu gets moves out.
 refuses(@$_) for
-    ['a[0] = __hadd(a[0], a[1]);', '__hadd'],
-    ['b[0] = __hadd2(b[0], b[1]);', '__hadd2'],
+    ['a[0] = __hadd(a[0], a[1]);', '__hadd.*: write __hadd_rn\(\), which nvcc'],
+    ['b[0] = __hmul2(b[0], b[1]);', '__hmul2.*: write __hmul2_rn\(\), which'],
+    ['a[0] = __int2half_rn(*i);', ': write __float2half_rn\(\(float\)i\)'],
+    ['*i = __half2int_rn(a[0]);', ': write \(int\)rintf\(__half2float\(h\)\)'],
+    ['a[0] = hexp(a[1]);', ': write __float2half_rn\(expf\(__half2float\(x\)\)\)'],
+    ['b[0] = make_half2(a[0], a[1]);', ': write __halves2half2\(x, y\)'],
+    ['half x = 1;', 'a half is not a number .* x = __float2half_rn\(NUMBER\)'],
+    ['half2 x = -.5f;', ' expected half2 x = __float2half2_rn\(NUMBER\)'],
     ['*i = __shfl_down(*i, 1);', '__shfl_down'],
     ['*i = __reduce_add_sync(~0u, *i);', '__reduce_add_sync'],
     ['__nv_bfloat16 x;', '__nv_bfloat16']; # without its header

@@ -242,4 +242,91 @@ CPU_DEFINE_SHUFFLE(half2, half2)
     , __half: cpu_shuffle_half, __half2: cpu_shuffle_half2
 /* clang-format on */
 
+/* --- what CUDA has and this has not --- */
+
+/* A call does not compile, and the message says what to write: no name has two
+ * meanings here, as __hadd() has under nvcc, which may fuse it, and hexp() on a
+ * GPU, whose last bit is its own; all else is one line of what is above. */
+/* clang-format off */
+#define CPU_LACKS(function, instead)                                           \
+    function                                                                   \
+        __attribute__((error("the CPU emulation lacks it: write " instead)));
+#define CPU_LACKS_FUSED(name, type)                                            \
+    CPU_LACKS(type name(type a, type b),                                       \
+              #name "_rn(), which nvcc does not fuse with another operation")
+#define CPU_LACKS_UNARY(name, call)                                            \
+    CPU_LACKS(half name(half x), "__float2half_rn(" call ")")
+#define CPU_LACKS_BINARY(name, instead)                                        \
+    CPU_LACKS(half name(half a, half b), instead)
+#define CPU_LACKS_FROM(name, type)                                             \
+    CPU_LACKS(half name(type i), "__float2half_rn((float)i)")
+#define CPU_LACKS_TO(name, type)                                               \
+    CPU_LACKS(type name##_rn(half h), "(" #type ")rintf(__half2float(h))")     \
+    CPU_LACKS(type name##_rz(half h), "(" #type ")__half2float(h)")
+#define CPU_LACKS_PAIR(name)                                                   \
+    CPU_LACKS(half2 name(half2 a, half2 b),                                    \
+              "it for each half: __halves2half2(), __low2half(), __high2half()")
+
+CPU_LACKS_FUSED(__hadd, half)
+CPU_LACKS_FUSED(__hsub, half)
+CPU_LACKS_FUSED(__hmul, half)
+CPU_LACKS_FUSED(__hadd2, half2)
+CPU_LACKS_FUSED(__hsub2, half2)
+CPU_LACKS_FUSED(__hmul2, half2)
+CPU_LACKS_BINARY(__hdiv, "__float2half_rn(__half2float(a) / __half2float(b))")
+CPU_LACKS_BINARY(__hmax, "__hgt(a, b) ? a : b, where neither is a NaN")
+CPU_LACKS_BINARY(__hmin, "__hlt(a, b) ? a : b, where neither is a NaN")
+CPU_LACKS(int __hne(half a, half b), "__hlt(a, b) || __hgt(a, b)")
+CPU_LACKS_UNARY(hexp, "expf(__half2float(x))")
+CPU_LACKS_UNARY(hexp2, "exp2f(__half2float(x))")
+CPU_LACKS_UNARY(hlog, "logf(__half2float(x))")
+CPU_LACKS_UNARY(hlog2, "log2f(__half2float(x))")
+CPU_LACKS_UNARY(hlog10, "log10f(__half2float(x))")
+CPU_LACKS_UNARY(hsin, "sinf(__half2float(x))")
+CPU_LACKS_UNARY(hcos, "cosf(__half2float(x))")
+CPU_LACKS_UNARY(htanh, "tanhf(__half2float(x))")
+CPU_LACKS_UNARY(hsqrt, "sqrtf(__half2float(x))")
+CPU_LACKS_UNARY(hrsqrt, "1 / sqrtf(__half2float(x))")
+CPU_LACKS_UNARY(hrcp, "1 / __half2float(x)")
+CPU_LACKS_UNARY(hrint, "rintf(__half2float(x))")
+CPU_LACKS_UNARY(hfloor, "floorf(__half2float(x))")
+CPU_LACKS_UNARY(hceil, "ceilf(__half2float(x))")
+CPU_LACKS_UNARY(htrunc, "truncf(__half2float(x))")
+CPU_LACKS_FROM(__int2half_rn, int)
+CPU_LACKS_FROM(__uint2half_rn, unsigned)
+CPU_LACKS_FROM(__short2half_rn, short)
+CPU_LACKS_FROM(__ushort2half_rn, unsigned short)
+CPU_LACKS_FROM(__ll2half_rn, long long)
+CPU_LACKS_FROM(__ull2half_rn, unsigned long long)
+CPU_LACKS_TO(__half2int, int)
+CPU_LACKS_TO(__half2uint, unsigned)
+CPU_LACKS_TO(__half2short, short)
+CPU_LACKS_TO(__half2ushort, unsigned short)
+CPU_LACKS_TO(__half2ll, long long)
+CPU_LACKS_TO(__half2ull, unsigned long long)
+CPU_LACKS(half __float2half_rz(float f), "__float2half_rn(), to nearest")
+CPU_LACKS(half __float2half_rd(float f), "__float2half_rn(), to nearest")
+CPU_LACKS(half __float2half_ru(float f), "__float2half_rn(), to nearest")
+CPU_LACKS(half __short_as_half(short bits), "__ushort_as_half()")
+CPU_LACKS(short __half_as_short(half h), "__half_as_ushort()")
+CPU_LACKS(half2 make_half2(half x, half y), "__halves2half2(x, y)")
+CPU_LACKS_PAIR(__h2div)
+CPU_LACKS_PAIR(__hmax2)
+CPU_LACKS_PAIR(__hmin2)
+CPU_LACKS_PAIR(__heq2)
+CPU_LACKS_PAIR(__hne2)
+CPU_LACKS_PAIR(__hlt2)
+CPU_LACKS_PAIR(__hle2)
+CPU_LACKS_PAIR(__hgt2)
+CPU_LACKS_PAIR(__hge2)
+CPU_LACKS_PAIR(__lows2half2)
+CPU_LACKS_PAIR(__highs2half2)
+CPU_LACKS(half2 __hneg2(half2 p), "__hneg() of each half")
+CPU_LACKS(half2 __habs2(half2 p), "__habs() of each half")
+CPU_LACKS(half2 __low2half2(half2 p), "__half2half2(__low2half(p))")
+CPU_LACKS(half2 __high2half2(half2 p), "__half2half2(__high2half(p))")
+CPU_LACKS(half2 __lowhigh2highlow(half2 p),
+          "__halves2half2(__high2half(p), __low2half(p))")
+/* clang-format on */
+
 #endif

@@ -35,7 +35,8 @@
 # understood ends with FILE:LINE: error: ..., status 1 and no output. Limits: a
 # backslash at a line's end must not split a name, and what is rewritten must
 # stand in this file, not in a header or a macro. Of __shared__ variables only
-# those are looked at that C takes and CUDA does not.
+# those are looked at that C takes and CUDA does not; of halves, those that
+# begin with a number.
 #
 # The file is cut into tokens: text[i] is token i, line[i] its line, blank[i]
 # marks space, newlines and comments, on[i] is the preprocessor line it is part
@@ -53,6 +54,7 @@ BEGIN {
         else if (tok(c) == "<<<") c = rewrite_launch(c)
         else if (tok(c) == "__device__") c = note_variables(c)
         else if (tok(c) == "__shared__") check_shared(c)
+        else if (tok(c) ~ /^(__)?half2?$/) check_half(c)
     }
     name = ARGV[1]
     gsub(/[\\"]/, "\\\\&", name)
@@ -331,6 +333,18 @@ function check_shared(c) {
     if (find(c, "="))
         fail(line_of(c), "a __shared__ variable has no initial value: " \
             "expected a thread to set it before a __syncthreads()")
+}
+
+# ---- Halves ----
+
+# half x = 1: of a struct that begins with a number compilers say little.
+function check_half(c,    value) {
+    value = c + 3 + (tok(c + 3) ~ /^[-+]$/)
+    if (tok(c + 1) ~ /^[A-Za-z_]/ && tok(c + 2) == "=" &&
+        (tok(value) tok(value + 1)) ~ /^\.?[0-9]/ && within[code[c]] == "0")
+        fail(line_of(c), "a half is not a number in C: expected " tok(c) " " \
+            tok(c + 1) " = __float2half" (tok(c) ~ /2$/ ? "2" : "") \
+            "_rn(NUMBER)")
 }
 
 # ---- Launches ----
