@@ -15,7 +15,7 @@ use Course;
 use Test::More;
 
 my $n = $ENV{CPU_TEST_N} // 1 << 19;    # random inputs, threads in a crowd
-my @programs = qw(values shapes memory faults);
+my @programs = qw(values shapes memory faults order);
 delete $ENV{CPU_THREADS};
 
 sub make_in {
@@ -67,6 +67,14 @@ for my $mode (qw(0x8000 0x0040 0x8040)) {
     runs("values: FTZ and DAZ set to $mode", 3, "$build/values", $n, $mode);
 }
 runs('memory', 2, "$build/memory");
+
+sub is_order {
+    my ($what, $program) = @_;
+    my ($status, $out) = run($program);
+    is("$status$out", '0' . slurp("$root/results/cpu/order.txt"),
+        "$what: results/cpu/order.txt is fresh");
+}
+is_order('cpu', "$build/order");
 
 # ---- Faults ----
 
@@ -251,6 +259,7 @@ SKIP: {
     runs('cuda: values', 1, "$build/values", $n);
     runs('cuda: shapes', 1, "$build/shapes");
     runs('cuda: memory', 1, "$build/memory");
+    is_order('cuda', "$build/order");
     run_faults("$build/faults", 'cuda', \@waits, 1);
 }
 

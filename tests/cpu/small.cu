@@ -368,9 +368,21 @@ static void check_vectors(void)
     CHECK(cudaFree(d_out));
 }
 
+/* Bits of a float, read as a pair: nothing is converted. */
+static void check_box(void)
+{
+    float f = 1.0f;
+    uint16_t pair[2];
+
+    memcpy(pair, &f, sizeof pair);
+    expect(value_of(pair[0]) == 0 && value_of(pair[1]) == 1.875,
+           "the bits of 1.0f are those of a 0 and a 1.875");
+}
+
 int main(void)
 {
     check_unary();
+    check_box();
     check_pairs();
     check_vectors();
     return failures ? EXIT_WRONG : 0;
