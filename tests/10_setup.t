@@ -20,7 +20,7 @@ sub calls {
 # path_of([NAMES], NAME => TEXT, ...): a PATH with all programs of this machine but NAMES, and each NAME an sh script.
 # Two directories: the second, with links to all the programs that no case leaves out or replaces, is made once.
 my @managers = qw(apt-get dnf pacman brew);
-my @changing = (@managers, qw(sudo id dpkg-query ldconfig python3 nvcc cc gcc clang pandoc shellcheck busybox));
+my @changing = (@managers, qw(sudo id dpkg-query ldconfig make gmake python3 nvcc cc gcc clang pandoc shellcheck busybox));
 my %program = map { $_ => which($_) } @changing;
 my $constant = "$tmp/bin";
 mkdir $constant or die "$constant: $!";
@@ -45,7 +45,7 @@ sub path_of {
 }
 
 # What ./setup alone looks for besides a compiler, make and awk: with it, it finds everything on any system.
-my %plain = (pandoc => 'exit 0');
+my %plain = (pandoc => 'echo pandoc 3.1');
 
 # ---- style ----------------------------------------------------------------------------------------------------------
 SKIP: {
@@ -108,44 +108,74 @@ SKIP: {
         }
     }
 
-    # Without pandoc, as root: apt-get is called, and its failure is one line.
+    # A C compiler that does not compile, as root: apt-get is called, and its failure is one line. Nothing else will do.
     my $as = sub { return (id => "echo $_[0]") };
+    my %none = map { $_ => 'exit 1' } qw(cc gcc clang);
     unlink $calls;
     {
-        local $ENV{PATH} = path_of(['pandoc'], %refuse, $as->(0), 'dpkg-query' => 'exit 1');
+        local $ENV{PATH} = path_of([], %plain, %none, %refuse, $as->(0), 'dpkg-query' => 'exit 1');
         my ($status, $out, $err) = run('./setup');
         is($status, 1, 'a failed installation: exit 1');
-        like($out, qr/^Missing: .*\bpandoc\b/m, 'it names what is missing');
-        like($err, qr/\Asetup: apt-get install failed: .*refused by the test\n\z/, '... one line on stderr');
-        like(calls(), qr/\Aapt-get .*update.*\napt-get .*install .*--no-install-recommends .*pandoc\n\z/,
-            'apt-get is called to update the lists, then to install the one package');
+        like($out, qr/^Missing: C-compiler$/m, 'it names what is missing');
+        like($err, qr/\Asetup: apt-get install failed: .*refused by the test: C-compiler\n\z/, '... one line on stderr');
+        like(calls(), qr/\Aapt-get .*update.*\napt-get .*install .*--no-install-recommends .*gcc libc6-dev\n\z/,
+            'apt-get is called to update the lists, then to install the packages');
         unlike($out, qr/^next/m, 'a failed installation reports no next step');
     }
 
-    # The package is installed, and there is no pandoc all the same: it is not installed again.
+    # The package is installed, and does not do all the same: it is not installed again.
     unlink $calls;
     {
-        local $ENV{PATH} = path_of(['pandoc'], %refuse, $as->(0), 'dpkg-query' => "echo 'install ok installed'");
+        local $ENV{PATH} =
+            path_of([], %plain, %none, %refuse, $as->(0), 'dpkg-query' => "echo 'install ok installed'");
         my ($status, $out, $err) = run('./setup');
-        like("$status $err", qr/\A1 setup: .*pandoc[^\n]*\n\z/, 'a package installed in vain: exit 1, one line');
+        like("$status $err", qr/\A1 setup: .*C-compiler[^\n]*\n\z/, 'a package installed in vain: exit 1, one line');
         unlike(calls(), qr/ install /, 'a package that is installed is not installed again');
     }
 
-    # Not root: through sudo where it is there, else a line that says what to do.
+    # Without pandoc the lessons run: the pages lack it. Not root: through sudo where it is there, else as it is.
+    my $lacks = qr/^pages     make docs lacks pandoc: apt-get install pandoc, as root\nnext /m;
     unlink $calls;
     {
-        local $ENV{PATH} = path_of(['pandoc'], %refuse, $as->(1000));
-        run('./setup');
+        local $ENV{PATH} = path_of(['pandoc'], %refuse, $as->(1000), 'dpkg-query' => 'exit 1');
+        my ($status, $out) = run('./setup');
         like(calls(), qr/\Asudo /, 'a user calls apt-get through sudo');
+        is($status, 0, 'which refuses, and the lessons run: exit 0');
+        like($out, $lacks, 'and the pages lack pandoc');
     }
     unlink $calls;
     delete $refuse{sudo};
     {
         local $ENV{PATH} = path_of(['pandoc', 'sudo'], %refuse, $as->(1000));
         my ($status, $out, $err) = run('./setup');
-        is($status, 1, 'neither root nor sudo: exit 1');
-        like($err, qr/\Asetup: installing needs root.*pandoc.*\n\z/, 'neither root nor sudo: one line');
+        is("$status$err", '0', 'neither root nor sudo, without pandoc: exit 0');
+        like($out, $lacks, 'and the pages lack it');
         is(calls(), '', 'neither root nor sudo: apt-get is not called');
+        local $ENV{PATH} = path_of(['sudo'], %plain, %none, %refuse, $as->(1000));
+        ($status, $out, $err) = run('./setup');
+        is($status, 1, 'neither root nor sudo, without a compiler: exit 1');
+        like($err, qr/\Asetup: installing needs root.*C-compiler\n\z/, '... one line');
+    }
+}
+
+# ---- too old --------------------------------------------------------------------------------------------------------
+# Named with their versions; the newest of the tools that will not do, and the oldest that will.
+{
+    my $cc = which('gcc') // which('clang');
+    my $old = sub { "case \$1 in -dumpversion) echo $_[0] ;; *) exec $cc -U__clang_major__ -D__GNUC__=$_[0] \"\$@\" ;; esac" };
+    my $all = sub { map { $_ => $old->($_[0]) } qw(cc gcc clang) };
+    for my $case (
+        [1, 'C-compiler \(8 is here; 9 or later is needed\)', $all->(8), %plain],
+        [1, 'make \(3\.80 is here; 3\.81 or later is needed\)', make => 'echo GNU Make 3.80', %plain],
+        [0, 'pandoc \(2\.9\.2\.1 is here; 2\.17 or later is needed\)', pandoc => 'echo pandoc 2.9.2.1'],
+        [0, undef, $all->(9), make => 'echo GNU Make 3.81', pandoc => 'echo pandoc 2.17'],
+    ) {
+        my ($wanted, $named, %own) = @$case;
+        local $ENV{PATH} = path_of([@managers, 'nvcc'], gmake => 'exit 1', %own);
+        my ($status, $out) = run('./setup');
+        is($status, $wanted, ($named // 'the oldest that will do') . ": exit $wanted") or diag($out);
+        like($out, defined $named ? qr/^Missing: $named$/m : qr/nothing to install/, '... and says so');
+        like($out, qr/^pages     make docs lacks $named\nnext /m, '... and what lacks it') if $named && !$wanted;
     }
 }
 
@@ -164,12 +194,15 @@ for my $manager (qw(dnf pacman brew)) {
     my @lines = $out =~ /^ +(\w+):/mg;
     is("@lines", $manager, "$manager: no other package manager's names");
     is(calls(), '', "$manager: not called");
+    ($status, $out) = run('./setup');
+    is($status, 0, "$manager: the lessons run");
+    like($out, qr/^pages .*lacks pandoc: $manager \S+ pandoc/m, "$manager: how to get what the pages lack");
 }
 {
     local $ENV{PATH} = path_of([@managers, 'pandoc']);
     my ($status, $out) = run('./setup');
     my @lines = $out =~ /^ +(\w+): .*pandoc/mg;
-    is("$status @lines", '1 dnf pacman brew', 'no package manager known: the names of all three');
+    is("$status @lines", '0 dnf pacman brew', 'no package manager known: the names of all three');
 }
 SKIP: {
     local $ENV{PATH} = path_of(\@managers, %plain);
