@@ -195,7 +195,7 @@ ask_git() {
 all() {
     command -v pandoc > /dev/null || fail 'pandoc is missing: ./setup'
     pandoc --version | awk 'NR == 1 { split($2, v, "."); exit !(v[1] > 2 ||
-        v[1] == 2 && v[2] >= 17) }' || fail 'pandoc is too old: 2.17 or later'
+        v[1] == 2 && v[2] >= 17) }' || fail "$(pandoc --version | sed q) is too old: 2.17 or later"
     { mkdir -p "$site" "$work" && [ -w "$site" ] && [ -w "$work" ]; } 2> /dev/null ||
         fail "$PWD or its build/ cannot be written: copy the course elsewhere"
     edit_in=
