@@ -7,10 +7,15 @@
 #   ARCH=sm_90              the GPU to compile for (default: this machine's)
 #   NVCC, NVCCFLAGS         the CUDA compiler       (BACKEND=cuda)
 #   CC, CFLAGS              the C compiler          (BACKEND=cpu)
+#   CPPFLAGS, LDFLAGS       for both, as a C compiler takes them
 #   EDIT=https://…/%s       where a page is edited  (docs; default: git's remote)
 #   PORT=8000               where the site is shown (serve)
 
-BACKEND ?= auto
+ifneq ($(firstword $(sort 3.81 $(MAKE_VERSION))),3.81)
+  $(error this is GNU make $(MAKE_VERSION), and the course needs 3.81 or later)
+endif
+
+override BACKEND := $(or $(strip $(BACKEND)),auto)
 CFLAGS ?= -O2 -g
 NVCCFLAGS ?= -O3 -lineinfo
 
@@ -20,65 +25,34 @@ DIRS := $(sort $(wildcard lessons/v*_*))
 NAMES := $(notdir $(DIRS))
 NUMBERS := $(wordlist 1,$(words $(DIRS)),1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 LESSONS := $(addprefix lesson,$(NUMBERS))
+# Only a link that make made is replaced, or removed by make clean.
+ours = case "$$(readlink $(1))" in build/cpu-*|build/cuda-*) true;; *) false;; esac
+link = if $(call ours,$(2)) || { [ ! -e $(2) ] && [ ! -L $(2) ]; }; then rm -f $(2) && ln -s $(1) $(2); else \
+    echo "make $(2): ./$(2) is in the way, and make did not make it: give it another name" >&2; exit 2; fi
 name_of = $(word $(1),$(NAMES))
-source_of = $(or $(wildcard lessons/*/$(1).cu),tests/cpu/$(1).cu)
+source_of = $(or $(wildcard lessons/*/$(1).cu tests/cpu/$(1).cu), \
+    $(patsubst own/%,%.cu,$(filter own/%,$(1))),lessons/$(1)/$(1).cu)
 headers_of = $(wildcard $(dir $(call source_of,$(1)))*.h)
 
-# --- the backend --------------------------------------------------------------
+# --- the backend, and what it builds with --------------------------------------
 
-ifndef NVCC
-  NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) \
-            $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc))
-endif
-GPU := $(firstword $(wildcard /dev/nvidia0 /proc/driver/nvidia/version \
-         /usr/lib/wsl/lib/libcuda.so.1))
-
-ifeq ($(BACKEND),auto)
-  ifeq ($(NVCC),)
-    WHY := there is no nvcc here
-  else ifeq ($(GPU),)
-    WHY := there is no NVIDIA GPU here
-  else
-    WHY := nvcc and an NVIDIA GPU are here
-  endif
-  override BACKEND := $(if $(and $(NVCC),$(GPU)),cuda,cpu)
-else
-  WHY := as asked
-endif
-ifeq ($(filter $(BACKEND),cuda cpu),)
-  $(error BACKEND=$(BACKEND): choose auto, cuda or cpu)
-endif
-ifeq ($(BACKEND)$(NVCC),cuda)
-  $(error BACKEND=cuda: nvcc was not found; install the CUDA Toolkit, set NVCC or CUDA_HOME, or use BACKEND=cpu)
-endif
-
-CPU_FLAGS := -std=gnu11 -Wall -Wextra -pthread -ffp-contract=off \
-    -fno-strict-aliasing -fsanitize=alignment \
-    -fsanitize-undefined-trap-on-error -Werror=implicit-function-declaration \
-    -Werror=incompatible-pointer-types -Werror=int-conversion \
-    -Wno-unknown-pragmas -Icommon/cpu -Icommon -Iinclude
-# F16C where this machine has it; on another kind a program runs only by chance.
-CPU_FLAGS += $(if $(findstring __F16C__,$(shell $(CC) -march=native -dM -E -x c /dev/null 2>/dev/null)),-mf16c)
-
-ifeq ($(BACKEND),cuda)
-  ARCH := $(or $(ARCH),$(if $(GPU),native,all-major))
-  COMPILE := $(NVCC) -arch=$(ARCH) $(NVCCFLAGS) -Icommon -Iinclude
-else
-  COMPILE := $(CC) $(CPU_FLAGS) $(CFLAGS)
-endif
+include common/backend.mk
 
 # A directory for each backend, compiler and set of flags, so that a change of
 # any of them builds anew and nothing stale is ever run.
-export BACKEND ARCH NVCC CC CFLAGS
-KEY := $(shell printf '%s' '$(subst ','\'',$(COMPILE))' | cksum | cut -d' ' -f1)
+export BACKEND ARCH NVCC CC CFLAGS CPPFLAGS LDFLAGS
+KEY := $(shell printf '%s' $(call q,$(COMPILE)$(LDFLAGS:%= %)) | { cksum || md5sum; } 2>/dev/null | cut -d' ' -f1)
 BUILD := build/$(BACKEND)-$(KEY)
 COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
-.PHONY: help all conformance test clean backend known-arch $(LESSONS) build common \
-    exercises include lessons results solutions tests tools writable
+FOLDERS := build common exercises include lessons results solutions tests tools
+OWN := $(basename $(wildcard $(filter %.cu,$(wildcard *.cu))))
+ASKED_CU := $(filter %.cu,$(MAKECMDGOALS))
+.PHONY: help all conformance test clean backend writable known-arch known-cc $(LESSONS) \
+    $(FOLDERS) $(FOLDERS:%=%/) docs/ $(DIRS) $(DIRS:%=%/) $(ASKED_CU) always
 
 help:
 	@echo 'To learn:'
@@ -90,14 +64,30 @@ help:
 
 ## lessonK      build lesson K and leave it in ./lessonK: make lesson1 && ./lesson1
 $(LESSONS): lesson%: $(BUILD)/$$(call name_of,$$*)
-	@ln -sf $< $@
+	@$(call link,$<,$@)
 
 ## all          build all lessons
 all: $(LESSONS)
 
 ## conformance  build the check of all atomics (lesson 9): ./conformance
 conformance: $(BUILD)/conformance
-	@ln -sf $< $@
+	@$(call link,$<,$@)
+
+## my.cu        build your own my.cu and leave it in ./my: make my.cu && ./my
+$(filter $(OWN:%=%.cu),$(ASKED_CU)):
+	@$(MAKE) --no-print-directory WHY='$(WHY)' $(BUILD)/own/$(@:.cu=)
+	@$(call link,$(BUILD)/own/$(@:.cu=),$(@:.cu=))
+
+# So does make my, unless my is the name of something else: test, docs, …
+%: %.cu $(BUILD)/own/% always
+	@$(call link,$(BUILD)/own/$*,$@)
+
+$(filter-out $(OWN:%=%.cu),$(ASKED_CU)):
+	@echo "make $@: only a program of your own is built by its name, from a file here; else make lesson1, make exercise1" >&2; exit 2
+
+# A leading zero, as in the names of the files: exercise01 is exercise1.
+$(foreach v,lesson ptx sass profile race exercise watch hint diff solution reset,$(eval \
+    $v0%: $v% ; @$(if $(filter lesson,$v),echo "lesson $$* is in ./lesson$$*",:)))
 
 lesson%:
 	@echo "make $@: there is no lesson $*; the lessons are 1 to $(words $(NUMBERS))" >&2; exit 2
@@ -105,7 +95,7 @@ lesson%:
 # --- building -----------------------------------------------------------------
 
 # The lessons, and the programs of tests/, which are asked for by their path.
-PROGRAMS := $(NAMES) conformance $(basename $(notdir $(wildcard tests/cpu/*.cu)))
+PROGRAMS := $(NAMES) conformance $(OWN:%=own/%) $(basename $(notdir $(wildcard tests/cpu/*.cu)))
 
 backend:
 	@echo "BACKEND=$(BACKEND) ($(WHY))"
@@ -113,13 +103,8 @@ writable: # or one line says so, before the first compile
 	@{ mkdir -p $(BUILD) && [ -w $(BUILD) ] && [ -w . ]; } 2> /dev/null || { printf '%s\n' \
 	    "$$PWD or its build/ cannot be written: copy the course elsewhere" >&2; exit 2; }
 
-# Names that nvcc takes for ARCH, checked before it is asked to compile.
-known-arch:
-	@case '$(ARCH)' in native|all|all-major|'') exit 0;; esac; \
-	[ -n '$(NVCC)' ] || exit 0; \
-	known=$$('$(NVCC)' --list-gpu-code | tr '\n' ' '); \
-	case " $$known " in *' $(ARCH) '*) ;; *) \
-	    echo "ARCH=$(ARCH): this toolkit knows $$known" >&2; exit 2;; esac
+# Only a GPU's lessons are measured; for others nothing is built in vain.
+on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 
 include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
     tools/pages.mk tools/results.mk)
@@ -140,10 +125,14 @@ test:
 
 ## clean        remove what was built; your exercises and their state stay
 clean:
-	rm -rf $(filter-out build/kept build/exercises.%,$(wildcard build/*)) \
-	    $(LESSONS) conformance
+	rm -rf build/cpu-* build/cuda-* build/shared build/site build/site.work
+	@for file in *; do ! $(call ours,"$$file") || rm -f "$$file"; done
 	@[ ! -d build ] || rmdir build 2>/dev/null || true
 
 # A directory is no target, though make would say "up to date".
-build common exercises include lessons results solutions tests tools:
+docs/: docs
+$(FOLDERS) $(FOLDERS:%=%/) $(DIRS) $(DIRS:%=%/):
 	@echo "make $@: that is a directory; plain make lists what can be made" >&2; exit 2
+# Nor is a source, though lesson%, exercise% and race% would take it (make -B).
+$(filter-out /% $(ASKED_CU),$(sort $(MAKEFILE_LIST) $(wildcard common/*.h common/*/* \
+    include/*.h lessons/*/*.* tests/cpu/*))): ;

@@ -16,7 +16,8 @@ use Test::More;
 my $tree = copy_tree('course');
 my $nvcc = find_nvcc();
 # The defaults are under test, but the C compiler and its flags are the user's.
-delete @ENV{qw(BACKEND ARCH NVCC NVCCFLAGS CUDA_HOME)};
+delete @ENV{qw(BACKEND ARCH NVCC NVCCFLAGS CUDA_HOME CUDA_PATH CPPFLAGS
+    LDFLAGS)};
 $ENV{NVCC} = $nvcc if $nvcc && !which('nvcc');
 my @names = map { basename($_) } sort glob "$tree/lessons/v*_*";
 
@@ -76,14 +77,14 @@ my $makefile = join '', $main, map { slurp("$root/$_") }
     my $help = builds('make help', {}, 'help');
     is($help, $plain, 'plain make prints the help');
     (my $joined = $makefile) =~ s/\\\n/ /g;
-    my ($directories) = $joined =~ /^([\w ]+):\n\t\@echo .*is a directory/m;
-    my %internal = map { $_ => 1 } qw(help backend known-arch runtime
-        writable),
+    my ($directories) = $joined =~ /^FOLDERS := (.*)/m;
+    my %internal = map { $_ => 1 } qw(help backend writable known-arch known-cc
+        runtime docs/ always),
         split ' ', $directories // '';
     my @phony = map { split ' ' } $joined =~ /^\.PHONY:(.*)/mg;
     s/\$\(LESSONS\)/lessonK/, s/\$\((?:NUMBERS|TASKS):%=(\w+)%\)/${1}K/
         for @phony;
-    @phony = grep { !$internal{$_} } @phony;
+    @phony = grep { !$internal{$_} && !/\$/ } @phony;
     cmp_ok(scalar @phony, '>=', 10, 'the phony targets are found');
     like($help, qr/^\Q$_\E +\w/m, "the help lists $_") for @phony;
     my ($learner, $maintainer) = $help =~
@@ -160,6 +161,18 @@ compiles("another lesson's source touched", 0, 'BACKEND=cpu');
 
 compiles('CFLAGS=-O1', 1, 'BACKEND=cpu', 'CFLAGS=-O1');
 compiles('CFLAGS=-O1 again', 0, 'BACKEND=cpu', 'CFLAGS=-O1');
+{
+    # CPPFLAGS for what is compiled, LDFLAGS for what is linked, in the key.
+    my @flags = ('CPPFLAGS=-DSEEN', 'LDFLAGS=-Wl,-O1');
+    my $out = builds('CPPFLAGS and LDFLAGS', {}, '-n', 'BACKEND=cpu', @flags,
+        'lesson1');
+    my @c = grep { / -o / } split /\n/, $out;
+    is(scalar(grep { /-DSEEN/ } @c), scalar @c, 'CPPFLAGS in all of them');
+    is(scalar(grep { /-Wl,-O1/ } @c), 1, 'LDFLAGS in one');
+    my %key = map { /(build\S*)/; $1 => 1 } $out, map { builds("with $_", {},
+        '-n', 'BACKEND=cpu', $_, 'lesson1') } @flags;
+    is(scalar keys %key, 3, 'each has a directory of its own');
+}
 compiles('CFLAGS with quotes', 1, 'BACKEND=cpu',
     q{CFLAGS=-O1 -DA="'x'" -DB='"y z"'});
 {
@@ -171,6 +184,42 @@ compiles('CFLAGS with quotes', 1, 'BACKEND=cpu',
     spew("$tree/my cc", "#!/bin/sh\nexec $cc \"\$@\"\n", 0755);
     compiles('another CC', 1, 'BACKEND=cpu', "CC='./my cc'");
     unlink "$tree/my cc";
+}
+
+{
+    local $ENV{ARCH} = 'x86_64';
+    builds('ARCH of another tool, BACKEND with a space', {}, 'BACKEND= cpu ',
+        'lesson1');
+}
+compiles('BACKEND=', 0, 'BACKEND=') if !$nvcc || !has_gpu();
+for my $target ('lesson01', 'race04') {
+    my $out = builds("make $target", {}, 'BACKEND=cpu', $target);
+    like($out, qr/^lesson 1 is in \.\/lesson1$|^race4: /m, $target);
+}
+# Of all that make reads, nothing is taken for a target: lesson%, race%, …
+like(builds('make -B', {}, '-n', '-B', 'BACKEND=cpu', 'lesson1'),
+    qr/v0_half\.cu/, 'make -B compiles');
+
+# --- a program of one's own: that of the page ---
+
+{
+    spew("$tree/$_.cu", slurp("$root/docs/first.cu")) for 'my', 'test';
+    my $out = builds('make my.cu', {}, 'BACKEND=cpu', 'my.cu');
+    like($out, qr/\ABACKEND=cpu \(as asked\)\ncc my\.cu\n\z/, 'says so')
+        if !$ENV{CC};
+    is(join('', run({ dir => $tree }, './my')), "0256 adds\n", './my runs');
+    unlike(builds('make my', {}, 'BACKEND=cpu', 'my'), qr/my\.cu/, 'it is new');
+    builds('make test.cu', {}, 'BACKEND=cpu', 'test.cu');
+    is(join('', run({ dir => $tree }, './test')), "0256 adds\n",
+        'it may have the name of a target');
+    edit("$tree/my.cu", 'atomicAdd', 'atomicAd');
+    my (undef, undef, $err) = in_tree({}, 'BACKEND=cpu', 'my');
+    like($err, qr/^my\.cu:9:.*atomicAd/m, 'an error names its line');
+    builds('make clean', {}, 'clean');
+    is(join(' ', grep { -e "$tree/$_" || -l "$tree/$_" } qw(my my.cu test
+        test.cu lesson1)), 'my.cu test.cu', 'clean leaves the sources, and no program');
+    unlink map { "$tree/$_.cu" } 'my', 'test';
+    builds('make BACKEND=cpu lesson1', {}, 'BACKEND=cpu', 'lesson1');
 }
 
 # --- what it refuses ---
@@ -187,7 +236,22 @@ refused(qr/BACKEND=$_: choose auto, cuda or cpu/, {}, "BACKEND=$_", 'lesson1')
 my @directories = grep { -d "$tree/$_" && $_ ne 'docs' }
     map { basename($_) } glob "$tree/*";
 cmp_ok(scalar @directories, '>=', 5, 'there are directories');
-refused(qr/make $_: that is a directory/, {}, $_) for @directories;
+refused(qr/make $_: that is a directory/, {}, $_)
+    for (map { ($_, "$_/") } @directories), "lessons/$names[0]/";
+like((in_tree({}, '-n', 'docs/'))[1], qr/site\.sh/, 'docs/ is docs');
+refused(qr/^make \Q$_\E: only a program of your own/, {}, $_)
+    for 'none.cu', "lessons/$names[0]/$names[0].cu";
+refused(qr/GNU make 3\.80, .* needs 3\.81 or later/, {}, 'MAKE_VERSION=3.80',
+    'help');
+
+# No C compiler at all, and one that is older than those that were tried.
+refused(qr/CC=\S* runs no C compiler: .*setup.*CC=gcc/, {}, 'BACKEND=cpu', $_,
+    'lesson1') for 'CC=', '-R', 'CC=nowhere';
+like((in_tree({}, 'BACKEND=cpu', 'known-cc', 'CC=' . ($ENV{CC} // 'cc')
+    . " -U__clang_major__ -D__GNUC__=$_"))[2], $_ < 9 ? qr/ is gcc 8; .*gcc 9/
+    : qr/\A\z/, "gcc $_") for 8, 9;
+like(slurp("$root/setup"), qr/least=9 .*\n.*least=3\.81 /,
+    'setup asks for the same');
 
 my $need = qr/nvcc was not found; install .*NVCC.*BACKEND=cpu/;
 refused($need, {}, 'BACKEND=cuda', 'NVCC=', 'lesson1');
@@ -293,6 +357,33 @@ my $spaced = copy_tree(qq{with space, 50% "of" \$HOME #1: it's l\xc3\xa0});
     is($names->(snapshot($tree)), $names->($pristine),
         'clean leaves the tree as it was');
     builds('make clean twice', {}, 'clean');
+
+    # What make did not make stays, and is in the way.
+    spew("$tree/lesson1/notes", "mine\n");
+    spew("$tree/conformance", "mine\n");
+    spew("$tree/build/my notes", "mine\n");
+    symlink 'lessons', "$tree/lesson2";
+    builds('make clean', {}, 'clean');
+    for my $name (qw(lesson1 conformance lesson2)) {
+        # The rule's last line alone, since the program is not built here.
+        my $out = (in_tree({}, '-n', 'BACKEND=cpu', $name))[1];
+        my ($recipe) = $out =~ /^(if .*?fi)$/ms;
+        my ($status, undef, $err) =
+            run({ dir => $tree }, 'sh', '-c', $recipe // 'false');
+        is($status, 2, "$name in the way: refused");
+        one_line($err, qr/^make $name: \.\/$name is in the way/, '... a line');
+    }
+    is(join('', map { slurp("$tree/$_") } 'lesson1/notes', 'conformance',
+        'build/my notes'), "mine\n" x 3, "... and clean leaves the reader's");
+    ok(-d "$tree/lesson2/$names[0]", '... and a link that make did not make');
+    unlink map { "$tree/$_" } 'conformance', 'build/my notes', 'lesson2',
+        'lesson1/notes';
+    rmdir "$tree/lesson1";
+    spew("$tree/build", "mine\n") if !-e "$tree/build" || rmdir "$tree/build";
+    refused(qr/build.*[Nn]ot a directory|build.*[Ff]ile exists/, {},
+        'BACKEND=cpu', 'lesson1');
+    is(slurp("$tree/build"), "mine\n", 'a file called build stays');
+    unlink "$tree/build";
 }
 
 # --- nvcc ---
@@ -332,6 +423,39 @@ SKIP: {
     {
         my ($status, $ptx, $err) = run({ dir => $spaced }, $make, 'ptx1');
         is($status, 0, 'ptx1 in a path with a space') or diag($err);
+    }
+    {
+        # nvcc's own path with a space and a quote, and a command.
+        my $cuda = "$tmp/my cu'da";
+        symlink dirname(dirname(abs_path($nvcc))), $cuda;
+        my $without = path_without('nvcc');
+        for my $case (
+            ["NVCC=$cuda/bin/nvcc", {}],
+            ["NVCC=$nvcc -ccbin g++", {}],
+            ['CUDA_HOME', { CUDA_HOME => $cuda, NVCC => undef,
+                PATH => $without }],
+            ['CUDA_PATH', { CUDA_PATH => $cuda, NVCC => undef,
+                PATH => $without, CUDA_HOME => '/nowhere' }],
+        ) {
+            my ($what, $env) = @$case;
+            my @arguments = $what =~ /=/ ? $what : ();
+            my $name = $what =~ s/$tmp//r;
+            like(builds("$name: ptx1", { env => $env }, @arguments, 'ptx1',
+                'ARCH=sm_90'), qr/^ptx for sm_90/, "$name: shows PTX");
+            my $command = builds("$name: lesson1", { env => $env }, '-n',
+                @arguments, 'BACKEND=cuda', 'ARCH=sm_90', 'lesson1',
+                'CPPFLAGS=-DX -Wdate-time', 'LDFLAGS=-Wl,-O1,-z,now');
+            my ($head) = $command =~ /^(.*)[ ]-arch=sm_90[ ]-O3[ ].*-DX[ ].*
+                -Xcompiler[ ]'-Wl\\,-O1\\,-z\\,now'/mx;
+            my ($status, $out) = run({ dir => $tree }, 'sh', '-c',
+                ($head // 'false') . ' --version');
+            like($out, qr/release/, "$name: lesson1 is compiled with it");
+            local @ENV{keys %$env} = values %$env;
+            delete @ENV{grep { !defined $env->{$_} } keys %$env};
+            local $ENV{NVCC} = $1 if $what =~ /=(.*)/;
+            my $found = find_nvcc();
+            like((run($found, '--version'))[1], qr/release/, "$name: the tests");
+        }
     }
 
     # What is shown of the lessons' inside.

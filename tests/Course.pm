@@ -202,18 +202,27 @@ sub with_awks {
     }
 }
 
-# As the Makefile looks for it.
+# As make finds it. Where it is called with arguments, nvcc -ccbin g++, a script
+# that calls it so is the program.
 sub find_nvcc {
-    return $ENV{NVCC} if $ENV{NVCC};
-    my @homes = grep { defined && length } $ENV{CUDA_HOME}, '/usr/local/cuda';
-    return which('nvcc') // (grep { -x } map { "$_/bin/nvcc" } @homes)[0];
+    my $command = (run('sh', 'tools/nvcc.sh'))[1];
+    chomp $command;
+    return if $command eq '';
+    my ($program, @more) = split /\0/,
+        (run('sh', '-c', "set -- $command; printf '%s\\0' \"\$@\""))[1];
+    return $program =~ m{/} ? $program : which($program) if !@more;
+    my $script = "$root/build/shared/nvcc-command/nvcc";
+    spew($script, "#!/bin/sh\nexec $command \"\$@\"\n", 0755);
+    return $script;
 }
 
 # nvdisasm or cuobjdump, or undef.
 sub find_disassembler {
     my ($name) = @_;
     return which($name)
-        // (grep { -x } "$root/.venv/bin/$name", "/usr/local/cuda/bin/$name")[0];
+        // (grep { -x } map { "$_/$name" } "$root/.venv/bin",
+            map { "$_/bin" } grep { defined && length } $ENV{CUDA_HOME},
+            $ENV{CUDA_PATH}, '/usr/local/cuda')[0];
 }
 
 sub has_gpu {

@@ -18,10 +18,10 @@ TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
 ## progress     show which exercises are done, and what is next
 
 # BUILD_CU, for those that have kernels, is the backend's.
-BUILD_C = $(CC) $(CPU_FLAGS) $(CFLAGS) -o "$$program" "$$source" -lm
+BUILD_C = $(CC) $(CPU_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o "$$program" "$$source" -lm
 export BUILD BUILD_CU BUILD_C BUILD_RACE TASKS
 
-$(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend known-arch writable
+$(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend $(call on_gpu,known-arch) writable
 progress $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):
 	@sh tools/exercise.sh $@
 

@@ -3,9 +3,6 @@
 .PHONY: $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) $(NUMBERS:%=profile%) \
     $(NUMBERS:%=race%) listings
 
-# Only a GPU's lessons are measured; for others nothing is built in vain.
-on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
-
 INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
 
 ## ptxK         show lesson K's atomics in PTX (ARCH=sm_90 or another)

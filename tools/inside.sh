@@ -13,14 +13,14 @@ fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 [ -n "${NVCC:-}" ] || fail "$kind needs nvcc: install the CUDA Toolkit, or set NVCC or CUDA_HOME"
 
-# Words as the shell reads them, unless it is a path as it stands.
-if command -v "$NVCC" > /dev/null; then set -- "$NVCC"; else eval "set -- $NVCC"; fi
-nvcc=$1
+# NVCC is a command as a shell reads it (tools/nvcc.sh).
+compile() { eval "$NVCC -arch=\"\$arch\" -O3 -Icommon -Iinclude \"\$@\""; }
+nvcc=$(eval "set -- $NVCC"; command -v "$1" || true)
 
 # The first of these that there is.
 find_tool() {
     for tool in "$(command -v "$1" || true)" ".venv/bin/$1" \
-        "${nvcc%/*}/$1" "${CUDA_HOME:-}/bin/$1"; do
+        "$(dirname "$nvcc")/$1" "${CUDA_HOME:-}/bin/$1" "${CUDA_PATH:-}/bin/$1"; do
         if [ -x "$tool" ]; then
             printf '%s\n' "$tool"
             return
@@ -33,14 +33,14 @@ trap 'rm -rf "$out"' EXIT
 trap 'exit 130' HUP INT TERM # not every sh does the other then
 
 if [ "$kind" = ptx ]; then
-    "$@" -arch="$arch" -O3 -Icommon -Iinclude -ptx -o "$out/ptx" "$source"
+    compile -ptx -o "$out/ptx" "$source"
     cat "$out/ptx" > "$out/listing"
 else
     nvdisasm=$(find_tool nvdisasm)
     cuobjdump=$(find_tool cuobjdump)
     [ -n "$nvdisasm$cuobjdump" ] ||
         fail "$kind needs nvdisasm or cuobjdump: from the CUDA Toolkit, or ./setup --test"
-    "$@" -arch="$arch" -O3 -Icommon -Iinclude -cubin -o "$out/cubin" "$source"
+    compile -cubin -o "$out/cubin" "$source"
     if [ -n "$nvdisasm" ]; then
         "$nvdisasm" -c "$out/cubin" > "$out/listing"
     else

@@ -80,8 +80,9 @@ def find_torch():
 def identity(torch):
     """What every row begins with."""
     try:
-        said = subprocess.run([os.environ.get("NVCC") or "nvcc", "--version"],
-                              stdout=subprocess.PIPE, check=True).stdout
+        said = subprocess.run((os.environ.get("NVCC") or "nvcc") + " --version",
+                              shell=True, stdout=subprocess.PIPE,
+                              check=True).stdout
         toolkit = re.search(r"release ([\d.]+)", said.decode()).group(1)
     except (OSError, subprocess.CalledProcessError, AttributeError):
         toolkit = torch.version.cuda
