@@ -13,7 +13,7 @@ use File::Path qw(make_path);
 use IO::Socket::INET;
 use Test::More;
 
-plan skip_all => 'there is no pandoc here' if !$ci && !which('pandoc');
+plan skip_all => no_pandoc() if !$ci && no_pandoc();
 
 my ($tree, $site);
 

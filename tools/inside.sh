@@ -3,7 +3,7 @@
 #
 #     sh tools/inside.sh ptx|sass sm_90 FILE.cu
 #
-# NVCC is the compiler to use, a path or a command with options. SASS needs
+# NVCC is the command that runs nvcc, as tools/nvcc.sh prints it. SASS needs
 # nvdisasm (or cuobjdump, which calls it), from the CUDA Toolkit or from
 # ./setup --test.
 set -eu
@@ -13,7 +13,6 @@ fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 [ -n "${NVCC:-}" ] || fail "$kind needs nvcc: install the CUDA Toolkit, or set NVCC or CUDA_HOME"
 
-# NVCC is a command as a shell reads it (tools/nvcc.sh).
 compile() { eval "$NVCC -arch=\"\$arch\" -O3 -Icommon -Iinclude \"\$@\""; }
 nvcc=$(eval "set -- $NVCC"; command -v "$1" || true)
 
