@@ -50,6 +50,9 @@ my %plain = (pandoc => 'echo pandoc 3.1');
 # ---- style ----------------------------------------------------------------------------------------------------------
 SKIP: {
     skip_or_fail('no shellcheck here', 3) unless which('shellcheck');
+    # What older ones say of good scripts (Debian 11).
+    skip 'shellcheck is older than 0.9', 3
+        if (run('shellcheck', '--version'))[1] =~ /^version: 0\.[0-8]\./m;
     my @files = which('git') ? split(/\0/, `git ls-files -z --cached --others --exclude-standard 2>/dev/null`) : ();
     my %scripts = (setup => 1);
     for my $file (grep { -f && !-l } @files) {
