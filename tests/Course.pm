@@ -196,6 +196,9 @@ sub with_awks {
         my ($name) = my @command = @$_;
       SKIP: {
             skip_or_fail("there is no $name here") if !which($name);
+            # That of Debian 11 stops in a gsub: "Call to undefined function".
+            skip 'busybox is older than 1.35', 1 if $name eq 'busybox'
+                && (run('busybox'))[1] =~ /^BusyBox v1\.(?:[12]\d|3[0-4])\./;
             spew("$tmp/$name/awk", "#!/bin/sh\nexec @command \"\$@\"\n", 0755);
             $check->($name, "$tmp/$name:$ENV{PATH}", @command);
         }
