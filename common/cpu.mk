@@ -5,7 +5,7 @@ RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
 LINK := $(COMPILE) $(LDFLAGS)
 
 $(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk | known-cc writable
-	@rm -f $@
+	@mkdir -p $(@D) && rm -f $@
 	@text=$$(LC_ALL=C awk -f common/cpu/launch.awk $<) && printf '%s\n' "$$text" > $@
 
 $(PROGRAMS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/%.c $$(call headers_of,$$*) $(RUNTIME) $(COMMON) | backend

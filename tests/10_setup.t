@@ -10,7 +10,7 @@ use Course;
 use Test::More;
 
 chdir $root or die "$root: $!";
-delete $ENV{CC};
+delete @ENV{qw(CC NVCC)};
 
 # What the stand-ins were called with, one call a line.
 sub calls {

@@ -162,7 +162,7 @@ for my $threads (1, 2, 100) {
 # A tree with this Makefile, this common/ and one lesson.
 my $tree = "$tmp/tree";
 spew("$tree/Makefile", slurp("$root/Makefile"));
-symlink "$root/common", "$tree/common" or die "common: $!";
+symlink "$root/$_", "$tree/$_" or die "$_: $!" for qw(common tools);
 
 sub build_lesson {
     my ($source) = @_;

@@ -245,8 +245,8 @@ refused(qr/GNU make 3\.80, .* needs 3\.81 or later/, {}, 'MAKE_VERSION=3.80',
     'help');
 
 # No C compiler at all, and one that is older than those that were tried.
-refused(qr/CC=\S* runs no C compiler: .*setup.*CC=gcc/, {}, 'BACKEND=cpu', $_,
-    'lesson1') for 'CC=', '-R', 'CC=nowhere';
+refused(qr/CC=\S* runs no C compiler: .*setup.*CC=gcc/,
+    { env => { CC => undef } }, 'BACKEND=cpu', $_, 'lesson1') for 'CC=', '-R', 'CC=nowhere';
 like((in_tree({}, 'BACKEND=cpu', 'known-cc', 'CC=' . ($ENV{CC} // 'cc')
     . " -U__clang_major__ -D__GNUC__=$_"))[2], $_ < 9 ? qr/ is gcc 8; .*gcc 9/
     : qr/\A\z/, "gcc $_") for 8, 9;
@@ -380,8 +380,7 @@ my $spaced = copy_tree(qq{with space, 50% "of" \$HOME #1: it's l\xc3\xa0});
         'lesson1/notes';
     rmdir "$tree/lesson1";
     spew("$tree/build", "mine\n") if !-e "$tree/build" || rmdir "$tree/build";
-    refused(qr/build.*[Nn]ot a directory|build.*[Ff]ile exists/, {},
-        'BACKEND=cpu', 'lesson1');
+    refused(qr/its build\/ cannot be written/, {}, 'BACKEND=cpu', 'lesson1');
     is(slurp("$tree/build"), "mine\n", 'a file called build stays');
     unlink "$tree/build";
 }

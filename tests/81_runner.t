@@ -517,7 +517,7 @@ for my $what (qw(exercise hint diff solution reset watch)) {
     refuses($what, qr/^make $what: say which one, as in make ${what}1$/, 0, {},
         $what);
     refuses("$what$_", qr/^make $what$_: there is no exercise $_; .* 1 to 3$/,
-        0, {}, "$what$_") for $what eq 'exercise' ? qw(0 4 01 x) : 4;
+        0, {}, "$what$_") for $what eq 'exercise' ? qw(0 4 x) : 4;
 }
 
 # --- hints ---

@@ -80,7 +80,7 @@ for my $csv (bsd_glob("$root/results/*/*.csv")) {
 
 $tree = "$tmp/50% \"of\" \$HOME #1, it's a l\xc3\xa0 carte";
 $site = "$tree/build/site";
-for (qw(Makefile tools docs/site docs/plots results/nvidia_h200.csv)) {
+for (qw(Makefile common/backend.mk tools docs/site docs/plots results/nvidia_h200.csv)) {
     make_path(dirname("$tree/$_"));
     run('cp', '-R', "$root/$_", "$tree/$_");
 }

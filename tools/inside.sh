@@ -3,15 +3,15 @@
 #
 #     sh tools/inside.sh ptx|sass sm_90 FILE.cu
 #
-# NVCC is the command that runs nvcc, as tools/nvcc.sh prints it. SASS needs
-# nvdisasm (or cuobjdump, which calls it), from the CUDA Toolkit or from
-# ./setup --test.
+# NVCC is nvcc, as tools/nvcc.sh has it. SASS needs nvdisasm (or cuobjdump, which
+# calls it), from the CUDA Toolkit or from ./setup --test.
 set -eu
 export LC_ALL=C
 kind=$1 arch=$2 source=$3
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
-[ -n "${NVCC:-}" ] || fail "$kind needs nvcc: install the CUDA Toolkit, or set NVCC or CUDA_HOME"
+NVCC=$(if [ -n "${NVCC:-}" ]; then sh tools/nvcc.sh; fi)
+[ -n "$NVCC" ] || fail "$kind needs nvcc: install the CUDA Toolkit, or set NVCC or CUDA_HOME"
 
 compile() { eval "$NVCC -arch=\"\$arch\" -O3 -Icommon -Iinclude \"\$@\""; }
 nvcc=$(eval "set -- $NVCC"; command -v "$1" || true)

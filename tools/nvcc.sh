@@ -2,6 +2,7 @@
 # Prints the command that runs nvcc, as a shell reads it; nothing where there is
 # none. NVCC is that command (nvcc -ccbin g++), or a path, which may have spaces
 # and quotes in it. Without it: PATH, $CUDA_HOME, $CUDA_PATH, /usr/local/cuda.
+export LC_ALL=C
 program() { [ -f "$1" ] && [ -x "$1" ]; }
 quoted() {
     case $1 in
