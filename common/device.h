@@ -32,17 +32,19 @@ static inline int lesson_is_wrong_arch(cudaError_t error)
 /* Says what the reader can do about an error, if anything comes to mind. */
 static inline void lesson_advise(cudaError_t error)
 {
+    /* A program of the reader's own has told no name. */
+    const char *target = lesson.target[0] != '\0' ? lesson.target : "my.cu";
     struct cudaDeviceProp prop;
 
     if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver)
         complain("try: `make BACKEND=cpu %s` for the CPU emulation, or "
                  "nvidia-smi to see what is wrong with the GPU's driver",
-                 lesson.target);
+                 target);
     else if (lesson_is_wrong_arch(error) &&
              cudaGetDeviceProperties(&prop, 0) == cudaSuccess)
         complain("try: `make ARCH=sm_%d%d %s`; this program was built for "
                  "another architecture than this GPU's",
-                 prop.major, prop.minor, lesson.target);
+                 prop.major, prop.minor, target);
     else if (error == cudaErrorMemoryAllocation && lesson.smaller)
         complain("try: a smaller %s", lesson.smaller);
     else if ((error == cudaErrorMisalignedAddress ||
@@ -50,7 +52,7 @@ static inline void lesson_advise(cudaError_t error)
              !is_emulated()) /* the emulation has named them */
         complain("try: compute-sanitizer, or `make BACKEND=cpu %s`; "
                  "either names the thread and the address",
-                 lesson.target);
+                 target);
 }
 
 /* Says what failed, where, and what to try; ends the program with status 3. */
