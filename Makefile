@@ -114,9 +114,10 @@ include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
 lesson ptx sass profile race exercise watch hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
-# Two at a time, first those that take long. On a GPU's machine six, and lesson 5,
-# which looks at the time, by itself. FULL=1 does what is left out to save time.
-ALONE := $(if $(filter cuda,$(BACKEND)),tests/42_storm.t)
+# Two at a time, first those that take long. On a GPU's machine six, and by themselves
+# lesson 5, which looks at the time, and lesson 7, whose faults write anywhere.
+# FULL=1 does what is left out to save time.
+ALONE := $(if $(filter cuda,$(BACKEND)),tests/42_storm.t tests/44_scatter.t)
 ### test         run all tests (BACKEND=cuda: on the GPU)
 test:
 	@prove -j$(if $(ALONE),6,2) $(PROVEFLAGS) $(filter-out $(ALONE), \

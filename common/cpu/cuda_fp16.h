@@ -247,10 +247,15 @@ CPU_DEFINE_SHUFFLE(half2, half2)
 /* A call does not compile, and the message says what to write: no name has two
  * meanings here, as __hadd() has under nvcc, which may fuse it, and hexp() on a
  * GPU, whose last bit is its own; all else is one line of what is above. */
+#ifdef __clang__
+#define CPU_REFUSED unavailable /* clang has the other from 14 on */
+#else
+#define CPU_REFUSED error
+#endif
 /* clang-format off */
 #define CPU_LACKS(function, instead)                                           \
-    function                                                                   \
-        __attribute__((error("the CPU emulation lacks it: write " instead)));
+    function __attribute__((                                                   \
+        CPU_REFUSED("the CPU emulation lacks it: write " instead)));
 #define CPU_LACKS_FUSED(name, type)                                            \
     CPU_LACKS(type name(type a, type b),                                       \
               #name "_rn(), which nvcc does not fuse with another operation")
