@@ -238,7 +238,7 @@ SKIP: {
     my ($status, $out) = run('./setup');
     skip_or_fail("missing here: $1", 2) if $out =~ /^Missing: (.*)/m;
     like($out, has_gpu() ? qr/^GPU       found$/m : qr/^GPU       none found$/m, 'whether there is a GPU');
-    my $auto = `make -s help`;
+    my $auto = `make -s help BACKEND=auto`;
     my ($backend) = $auto =~ /^here +BACKEND=(\w+)/m;
     like($out, $backend eq 'cuda' ? qr/runs on the GPU$/m : qr/runs in CPU emulation/m, 'as make says');
 }

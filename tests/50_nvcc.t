@@ -123,13 +123,20 @@ SKIP: {
 
     # The command that each opening comment gives.
     my $tree = copy_tree('alone');
-    my (@commands, @programs);
+    my (@commands, @programs, %seen);
     for my $lesson (@lessons) {
         my $text = slurp("$root/lessons/$lesson/$lesson.cu");
         my ($command) = $text =~ m{Build it alone: +(nvcc(?:.*\\\n)*.*)};
         ok(defined $command, "$lesson: the comment says how to build it")
             or next;
         $command =~ s/\\\n \* +//g;
+        # One of each kind is run: what these flags compile is seen above.
+        my $number = 1 + grep { $_ lt $lesson } @lessons;
+        my $include = slurp("$root/lessons/$lesson/$lesson.cu")
+            =~ /include "half_atomics\.h"/ ? ' -Iinclude' : '';
+        is($command, "nvcc -arch=native -Icommon$include -o lesson$number "
+            . "lessons/$lesson/$lesson.cu", "$lesson: the comment's command");
+        next if !$full && $seen{$include}++;
         $command =~ s/-arch=native/-arch=sm_90/ if !has_gpu();
         my ($program) = $command =~ / -o (\S+)/;
         push @programs, $program;
@@ -141,9 +148,10 @@ SKIP: {
         my ($status, $out, $err) = @{ $results[$i] };
         is("$status$out$err", '0', "$commands[$i][3]: builds, no warning");
         ($status, $out) = run({ dir => $tree }, "./$programs[$i]", '--help');
-        my $number = $i + 1;
+        my ($number) = $programs[$i] =~ /(\d+)/;
         is($status, 0, "$programs[$i] --help: exit 0");
-        like($out, qr/^lesson $number  $lessons[$i]: /,
+        my $name = $lessons[$number - 1];
+        like($out, qr/^lesson $number  $name: /,
             "$programs[$i] is lesson $number");
     }
 
