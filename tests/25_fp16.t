@@ -50,6 +50,7 @@ for my $other (qw(clang g++ clang++)) {
 }
 SKIP: {
     my $arm = 'aarch64-linux-gnu-gcc';
+    skip_unless_ci('arm64');
     skip_or_fail("no $arm or no qemu-aarch64-static", 1)
         if !which($arm) || !which('qemu-aarch64-static');
     check('arm64', 'quick', $arm, qw(-std=c11 -O2 -static));

@@ -180,6 +180,7 @@ with_sanitizers(sub {
 });
 
 SKIP: {
+    skip_unless_ci('arm64');
     my ($arm, $qemu) = qw(aarch64-linux-gnu-gcc qemu-aarch64-static);
     skip_or_fail("no $arm or no $qemu") if !which($arm) || !which($qemu);
     build('arm64', 'cpu', "$tmp/arm64", "CC=$arm", 'CFLAGS=-O2 -static')

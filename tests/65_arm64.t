@@ -10,6 +10,7 @@ use Test::More;
 
 my $arm = 'aarch64-linux-gnu-gcc';
 SKIP: {
+    skip_unless_ci('arm64');
     skip_or_fail("no $arm or no qemu-aarch64-static", 1)
         if !which($arm) || !which('qemu-aarch64-static');
     my $tree = copy_tree('arm64');

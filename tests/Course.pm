@@ -19,8 +19,8 @@ use Test::More;
 
 our @EXPORT = qw($root $ci $full $tmp $comma @columns slurp spew run run_jobs
     onto_full which path_without with_awks find_nvcc find_disassembler no_pandoc
-    has_gpu skip_or_fail skip_unless_full copy_tree edit plant one_line files_of cpu_flags
-    cpu_runtime make_site build_lessons build_planted build_programs run_ok cases_of
+    has_gpu skip_or_fail skip_unless_full skip_unless_ci copy_tree edit plant
+    one_line files_of cpu_flags cpu_runtime make_site build_lessons build_planted build_programs run_ok cases_of
     @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
     $product read_report @archs @nvcc_strict compile_kept kept_ptx
     kept_object kept_file disassemble kernel_text atomics $make $jobs);
@@ -260,6 +260,9 @@ sub skip_unless_full {
     my ($what, $tests) = @_;
     skip "$what: FULL=1 make test", $tests // 1 if !$full;
 }
+
+# What .ci/run does, and make test only with FULL=1.
+sub skip_unless_ci { skip_unless_full(@_) if !$ci }
 
 # --- copies of the tree ---
 
