@@ -114,13 +114,13 @@ include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
 lesson ptx sass profile race exercise watch hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
-# Three at a time, since some wait; first those that take long. On a GPU's machine six,
+# Two at a time, first those that take long. On a GPU's machine six,
 # and then lesson 5, which looks at the time, and lesson 7, whose faults write anywhere.
 # FULL=1 does what is left out to save time.
 ALONE := $(if $(filter cuda,$(BACKEND)),tests/42_storm.t tests/44_scatter.t)
 ### test         run all tests (BACKEND=cuda: on the GPU)
 test:
-	@prove -j$(if $(ALONE),6,3) $(PROVEFLAGS) $(filter-out $(ALONE), \
+	@prove -j$(if $(ALONE),6,2) $(PROVEFLAGS) $(filter-out $(ALONE), \
 	    $(shell grep -l '^# Takes long' tests/*.t | sort -r; grep -L '^# Takes long' tests/*.t))
 	@$(if $(ALONE),prove $(PROVEFLAGS) $(ALONE))
 

@@ -33,7 +33,7 @@ our $full = $ENV{FULL} // $ci;
 our $tmp  = tempdir(CLEANUP => 1);
 our $make = $ENV{MAKE} || 'make';
 
-# How much a test does at once; make test runs three tests at a time, and six with
+# How much a test does at once; make test runs two tests at a time, and six with
 # BACKEND=cuda.
 our $jobs = 2;
 if (($ENV{BACKEND} // '') eq 'cuda') {
