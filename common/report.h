@@ -9,13 +9,12 @@
 #include "fp16.h"
 #include "options.h"
 
-/* One line: the label at the left, then the text; in a narrow terminal more,
- * but a row of a table, which has columns, stays one. Nothing under --csv. */
+/* One line: the label at the left, then the text; in a narrow terminal more.
+ * Nothing under --csv. */
 static inline void report(const char *label, const char *format, ...)
 {
     char line[LINE_BYTES];
     int begin = snprintf(line, sizeof line, "%-10s", label);
-    const char *text = line + begin;
     va_list arguments;
 
     if (lesson.csv)
@@ -23,10 +22,7 @@ static inline void report(const char *label, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line + begin, sizeof line - (size_t)begin, format, arguments);
     va_end(arguments);
-    if ((label[0] == '\0' || text[0] == ' ') && strstr(text, "  "))
-        puts(line);
-    else
-        print_line(stdout, line, begin);
+    print_line(stdout, line, begin);
     lesson_flush();
 }
 

@@ -282,22 +282,16 @@ is(join(' ', grep { slurp("$root/$_") !~
     /^    (?:lesson|exercise)_begin\(/m } @mains), '',
     'each begins with what checks that');
 
-# In a narrow terminal lines are broken at spaces, but for a table's.
+# In a narrow terminal lines are broken at spaces.
 SKIP: {
     skip_or_fail('no script, which makes a terminal') if !which('script');
-    my $terminal = sub {
-        my ($columns, $command) = @_;
-        my (undef, $out) = run({ dir => $tree, env => { TERM => 'dumb' } },
-            'script', '-qec', "stty cols $columns; $command", '/dev/null');
-        return $out =~ s/\r\n/\n/gr;
-    };
     my $long = 'lesson3 --help; ./lesson1 --n 2^38; ./lesson1 --n 2^18 --runs 300';
-    my $narrow = $terminal->(80, "./$long");
+    my $narrow = in_terminal($tree, 80, "./$long");
     is(join("\n", grep { length > 80 } split /\n/, $narrow), '',
         '80 columns: no line is wider');
     like($narrow, qr/^time .*\n {10}\S.* ns per add$/m, 'the rest is indented');
     unlike($narrow, qr/[\r\e]/, 'TERM=dumb: no control characters');
-    like($terminal->(100, './lesson1 --n 2^18 --runs 10'),
+    like(in_terminal($tree, 100, './lesson1 --n 2^18 --runs 10'),
         qr/^time .{70,} ns per add$/m, '100 columns: a line stays one');
 }
 

@@ -361,6 +361,18 @@ sub check_csv {
         'lesson 5 --csv: the tries are those of the report') if $cpu;
 }
 
+# --- tables, in a narrow terminal ---
+
+SKIP: {
+    skip_or_fail('no script, which makes a terminal') if !which('script');
+    my $wide = qr/^.{81}/m;
+    my ($narrow, $whole) = map { in_terminal($tree, $_, './lesson4 --n 700; '
+        . './lesson5 --n 700') } 80, 100;
+    unlike($narrow, $wide, '80 columns: no line is wider');
+    like($whole, $wide, '100 columns: lines stay whole');
+    is($narrow =~ s/\s+//gr, $whole =~ s/\s+//gr, 'which say the same') if $cpu;
+}
+
 # --- options ---
 
 my @options = ([qw(--n --seed)],

@@ -449,7 +449,7 @@ sub halved {
     my @times = map { sprintf '%.1f', row_of('nvidia_h200/experiments.csv',
         setting => "4 bytes; 16 cells $_ apart")->{ms} * 1e6 / 2**20 / $alone }
         4, 32, 128, 4096;
-    says($page, "at 32 and 128 bytes an add to each takes $times[1] and "
+    says($page, "32 and 128 bytes apart, adds to each take $times[1] and "
         . "$times[2] times as long");
     is("$times[0] $times[3]", '1.0 1.0', 'and those that do not disturb');
 

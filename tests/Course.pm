@@ -17,7 +17,7 @@ use File::Temp qw(tempdir);
 use List::Util qw(max min);
 use Test::More;
 
-our @EXPORT = qw($root $ci $full $tmp $comma @columns slurp spew run run_jobs
+our @EXPORT = qw($root $ci $full $tmp $comma @columns slurp spew run run_jobs in_terminal
     onto_full which path_without with_awks find_nvcc find_disassembler no_pandoc
     has_gpu skip_or_fail skip_unless_full skip_unless_ci copy_tree edit plant
     one_line files_of cpu_flags cpu_runtime make_site build_lessons build_planted build_programs run_ok cases_of
@@ -158,6 +158,14 @@ sub set_comma {
     return $name && ($ENV{LC_NUMERIC} = $name);
 }
 our $comma = set_comma();
+
+# What a command prints in a terminal so wide; script makes one.
+sub in_terminal {
+    my ($dir, $columns, $command) = @_;
+    my (undef, $out) = run({ dir => $dir, env => { TERM => 'dumb' } },
+        'script', '-qec', "stty cols $columns; $command", '/dev/null');
+    return $out =~ s/\r\n/\n/gr;
+}
 
 # The lines of make's or a program's errors, without make's own last word.
 sub one_line {

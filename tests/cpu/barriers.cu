@@ -17,7 +17,7 @@
 #include "../tap.h"
 #include "device.h"
 
-enum { FAR = -(1 << 30) }; /* in no allocation */
+static const intptr_t FAR = -((intptr_t)1 << 36); /* below all stacks */
 
 static int emulated, small;
 
@@ -488,7 +488,7 @@ static int run_fault(const struct fault_case *f)
     int error = illegal ? 700 : 716;
     char *at = (char *)d_place, where[40] = "";
 
-    at = (char *)((uintptr_t)at + (illegal ? (uintptr_t)(intptr_t)FAR : 2));
+    at = (char *)((uintptr_t)at + (illegal ? (uintptr_t)FAR : 2));
     if (f->access != LOAD_MISALIGNED)
         snprintf(where, sizeof where, " at 0x%" PRIxPTR, (uintptr_t)at);
     if (emulated)
