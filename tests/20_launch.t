@@ -176,6 +176,10 @@ END
     local @flags = (@flags, '-Wno-comment');
     compiles('quiet.cu', $quiet);
 }
+my $elsewhere = "#ifdef __CUDACC__\n#include <cooperative_groups.h>\n#endif\n"
+    . "/* __cluster_dims__ */ int cluster_group, my_cooperative_groups;\n";
+is(rewrite('elsewhere.cu', $elsewhere), qq(#line 1 "elsewhere.cu"\n$elsewhere),
+    'names of clusters under #if, in comments and of their own pass');
 my $latin1 = "const char *s = \"\xE9\"; // \xE9\xFF\n#error don't k<<<\n";
 for my $locale (qw(C C.UTF-8)) {
     local $ENV{LC_ALL} = $locale;
@@ -458,6 +462,22 @@ refuses('dynamic shared memory', 3, 'extern __shared__: the CPU emulation has '
 refuses('a __shared__ variable with an initial value', 2,
     'a __shared__ variable has no initial value',
     "void f(void) {\n__shared__ int a[2] = {0};\n}\n");
+
+# Clusters, by each name of theirs.
+for (
+    ['#include <cooperative_groups.h>', 'cooperative_groups'],
+    ['namespace cg = cooperative_groups;', 'cooperative_groups'],
+    ['__global__ void __cluster_dims__(2, 1, 1) k(void) { }',
+        '__cluster_dims__'],
+    ['p = __cluster_map_shared_rank(q, 1);', '__cluster_map_shared_rank'],
+    map { ["f($_);", $_] } qw(__clusterRelativeBlockRank cudaLaunchKernelEx
+        cudaLaunchKernelExC cudaLaunchConfig_t cudaLaunchAttribute
+        cudaLaunchAttributeClusterDimension cudaOccupancyMaxActiveClusters),
+) {
+    my ($source, $word) = @$_;
+    refuses($source, 2, "'$word': the CPU emulation has no clusters of blocks",
+        "int a;\n$source\n");
+}
 
 for (
     ['int __global__ k(int n)', 'int'],

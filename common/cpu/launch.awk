@@ -32,11 +32,11 @@
 # The call under if (0) never runs: through it the compiler reports a wrong
 # argument as one of scale. Line numbers stay: one #line comes first, and a
 # launch over several lines is followed by as many newlines. What is not
-# understood ends with FILE:LINE: error: ..., status 1 and no output. Limits: a
-# backslash at a line's end must not split a name, and what is rewritten must
-# stand in this file, not in a header or a macro. Of __shared__ variables only
-# those are looked at that C takes and CUDA does not; of halves, those that
-# begin with a number.
+# understood, and names of clusters, which the emulation lacks, end with
+# FILE:LINE: error: ..., status 1 and no output. Limits: a backslash at a line's
+# end must not split a name, and what is rewritten must stand in this file, not
+# in a header or a macro. Of __shared__ variables only those are looked at that
+# C takes and CUDA does not; of halves, those that begin with a number.
 #
 # The file is cut into tokens: text[i] is token i, line[i] its line, blank[i]
 # marks space, newlines and comments, on[i] is the preprocessor line it is part
@@ -77,6 +77,8 @@ function fail(at, message) {
 function read_tokens(file,    s, mark, joined, status) {
     mark = "\357\273\277"
     quoted = "^(\"([^\"\\\\]|\\\\(.|\n))*\"|'([^'\\\\]|\\\\(.|\n))*')"
+    clusters = "^(cooperative_groups$|__cluster|cuda[A-Za-z]*Cluster|" \
+        "cudaLaunch(Kernel(Ex|ExC)|Attribute[A-Za-z]*|Config_t)$)"
     now = fresh = 1
     branch = "0"
     while ((status = (getline s < file)) > 0) {
@@ -129,6 +131,10 @@ function add_token(s, is_blank) {
             fail(now, "a launch inside a #define: expected it in a function")
         fresh = 0
         if (directive == "") code[++ncode] = ntok
+        if (s ~ clusters && branch == "0" && directive ~ /^(#include)?$/)
+            fail(now, "'" s "': the CPU emulation has no clusters of blocks " \
+                "and no cooperative groups: expected <<<GRID, BLOCK>>> and " \
+                "blocks that use their own __shared__ memory")
     }
     text[ntok] = s
     line[ntok] = now
