@@ -43,7 +43,7 @@
  * loop on ATOM.E.CAST.SPIN for the other block. half2 lacks that.
  *
  * Exit status: 0 if all other types arrive, 1 if one does not, 3 without a GPU
- * from sm_90 on or after a CUDA error. */
+ * from sm_90 on, after a CUDA error, or if this cannot be printed. */
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -242,5 +242,9 @@ int main(void)
     show("local: half2, twice", LOCAL, h, h_twice, 1, 2, true);
     show("local: bfloat162, twice", LOCAL, b, b_twice, 1, 2, true);
     show("local: float, twice", LOCAL, 1.0f, 2.0f, 1, 2, false);
+    if (fflush(stdout) != 0) {
+        perror("cluster_adds: the output");
+        return 3;
+    }
     return failed;
 }
