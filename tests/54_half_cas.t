@@ -106,6 +106,11 @@ my @listed = (
         @end[0, 1], '@P0 BRA 0x70', @end[3, 4]],
     ['1 f16', $begin, 'HADD2 R6, R7, R2.H0_H0', $merge, '@P1 MOV R9, R3', $swap,
         @end],
+    ['-', $begin, 'HADD2 R6, -R7, R2.H0_H0', $merge, $swap, @end],
+    ['-', $begin, 'HADD2.SAT R6, R7, R2.H0_H0', $merge, $swap, @end],
+    ['-', $begin, 'HADD2 R6, R7, R7', $merge, $swap, @end],
+    ['1 f16', $begin, 'HFMA2 R6, R2, R3, R7', $merge, $swap, @end],
+    ['-', $begin, 'HFMA2 R6, R2, R7, R3', $merge, $swap, @end],
 );
 {
     my $text = "\n\tcode for sm_90\n";
@@ -143,6 +148,11 @@ my @listed = (
         { PATH => "$tmp/fatal:$path" } }, 'text');
     is("$ended$table", '2', 'a listing that breaks off: exit 2, no table');
     like($err, qr/\Ahalf_cas: .*to its end: .*Memory ran out\n\z/, 'and why');
+    spew("$tmp/bare/cuobjdump", "#!/bin/sh\ncase \$1 in\n"
+        . "-lelf) echo 'ELF file    1: ./a.sm_90.cubin' ;;\nesac\n", 0755);
+    is(join('', half_cas({ env => { PATH => "$tmp/bare:$path" } }, 'text')),
+        "2half_cas: text has no kernel; it has machine code for sm_90\n",
+        'machine code without a kernel');
     like($out, qr/ case4$/m, 'a name is printed as it was written')
         if which('c++filt') || which('cu++filt');
 }
@@ -160,14 +170,18 @@ my %expected = (    # below sm_90; a second one: from sm_90 on
     red_half2     => ['-; 1 RED F16x2; -'],
     red_bf162     => [undef, '-; 1 RED BF16x2; -'],
     red_half8     => [undef, '-; 1 RED F16x8; -'],
-    hand_half_32    => ['1 f16; -; -'],
-    hand_half_16    => ['1 f16; -; -'],
-    hand_half_float => ['1 f16; -; -'],
+    tma_half        => [undef, '-; 1 TMA F16; -'],
+    tma_bf16        => [undef, '-; 1 TMA BF16; -'],
     hand_half2      => ['1 f16x2; -; -'],
+    hand_bf16_read  => ['1 bf16; -; -'],
     shared_half2    => ['1 f16x2 shared; -; -'],
+    (map { $_ => ['1 f16; -; -'] } 'hand_half_32', map { ($_, "${_}_read") }
+        qw(hand_half_16 hand_half_float hand_half_fma)),
     (map { $_ => ['-; -; 1'] } qw(shared_float other_float_sum
-        other_double_product other_half_max other_half_product
-        other_max_of_sums other_lock)),
+        other_double_product other_max_of_sums other_lock other_bf16_mean),
+        map { ($_, "${_}_read") } qw(other_half_max other_half_product
+        other_clamped_product other_clamped_float other_affine other_mean
+        other_mean_float other_mean_of_two other_log_add_exp)),
     none => [undef],
 );
 
@@ -246,8 +260,43 @@ SKIP: {
         like($err, qr/has no kernel for sm_70; it has .*sm_90/,
             'and says what is');
     }
-    ($status, $out) = half_cas('./kinds.cubin');
+    ($status, my $from_file) = half_cas('./kinds.cubin');
     is($status, 1, 'a cubin can be read');
+    ($status, $out, $err) = run({ dir => $tmp, env => { PATH => $path } },
+        'sh', '-c', 'exec "$0" - <kinds.cubin', $tool);
+    is("$status$err$out", "1$from_file", '- reads standard input');
+
+    # Beside machine code that this cuobjdump refuses: sm_90's, called sm_60.
+    my $old = slurp("$tmp/kinds.cubin");
+    substr($old, 49, 1) = chr 60;    # in the ELF header's flags
+    spew("$tmp/old.cubin", $old);
+    ($status, $out, $err) = half_cas('old.cubin');
+    is("$status$out", '2', 'old machine code only: exit 2, nothing on stdout');
+    my $words = qr/sm_60 left out: nvdisasm fatal: .*SM60.*/;
+    like($err, qr/\Ahalf_cas: old\.cubin cannot be read: $words\n\z/, 'and why');
+    my @both = run(dirname($nvcc) . '/fatbinary', '-64', '--create',
+        "$tmp/both", map { "--image3=kind=elf,sm=$_->[0],file=$tmp/$_->[1]" }
+            [60, 'old.cubin'], [90, 'kinds.cubin']);
+    is("$both[0]$both[2]", '0', 'a fat binary with old machine code');
+    ($status, $out, $err) = half_cas('both');
+    is("$status$out", "1$from_file", 'the rest of it is read');
+    like($err, qr/\Ahalf_cas: both: $words\n\z/, 'and what is left out, is said');
+
+    # A debug build, where atomicAdd is a function.
+    spew("$tmp/debug.cu", <<'END');
+#include <cuda_fp16.h>
+__global__ void add(half *p, half v) { atomicAdd(p, v); atomicAdd(p + 1, v); }
+__global__ void pair(half2 *p, half2 v) { atomicAdd(p, v); }
+__global__ void none(half *p, half v) { *p = v; }
+END
+    is((run({ dir => $tmp }, $nvcc, '-G', '-arch=sm_90', '-cubin', 'debug.cu'))[0],
+        0, 'a -G build');
+    ($status, $out, $err) = half_cas('debug.cubin');
+    is("$status$err", '1', 'a -G build: exit 1');
+    %table = table_of($out);
+    is_deeply(\%table, { 'add sm_90' => '1 f16; -; -',
+        'pair sm_90' => '-; 1 ATOM F16x2; -' }, 'listed under its kernels');
+    like($out, qr/^3 kernels: 1 with/m, 'and only these are counted');
 
     # What cannot be read.
     spew("$tmp/half.cubin", substr slurp("$tmp/kinds.cubin"), 0, 3000);

@@ -57,6 +57,20 @@ __global__ void red_half8(uint4 *p, uint4 v)
                  :
                  : "l"(p), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
 }
+
+#define TMA(name, add)                                                         \
+    __global__ void name(void *p, unsigned shared)                             \
+    {                                                                          \
+        asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." add \
+                     " [%0], [%1], 512;"                                       \
+                     :                                                         \
+                     : "l"(p), "r"(shared)                                     \
+                     : "memory");                                              \
+    }
+TMA(tma_half, "add.noftz.f16")
+TMA(tma_bf16, "add.noftz.bf16")
+TMA(none_tma_float, "add.f32")
+TMA(none_tma_max, "max.f16")
 #endif
 
 /* --- adds by hand --- */
@@ -73,27 +87,40 @@ __global__ void hand_half_32(half *p, half v)
     } while (old != seen);
 }
 
-__global__ void hand_half_16(half *p, half v)
-{
-    unsigned short *bits = (unsigned short *)p, old = *bits, seen;
+/* A kernel that makes `next` of the half h that it saw: by
+ * the value that the swap returned, or by reading anew. */
+#define SWAP16(name, next)                                                     \
+    __global__ void name(half *p, half v, float f)                             \
+    {                                                                          \
+        unsigned short *bits = (unsigned short *)p, old = *bits, seen;         \
+        half h;                                                                \
+                                                                               \
+        do {                                                                   \
+            h = __ushort_as_half(old);                                         \
+            seen = old;                                                        \
+            old = atomicCAS(bits, seen, __half_as_ushort(next));               \
+        } while (old != seen);                                                 \
+    }
+#define SWAP16_READ(name, type, bits_of, of_bits, next)                        \
+    __global__ void name(type *p, type v, float f)                             \
+    {                                                                          \
+        unsigned short *bits = (unsigned short *)p, seen;                      \
+        type h;                                                                \
+                                                                               \
+        do {                                                                   \
+            seen = *(volatile unsigned short *)bits;                           \
+            h = of_bits(seen);                                                 \
+        } while (atomicCAS(bits, seen, bits_of(next)) != seen);                \
+    }
+#define SWAP_HALF(name, next)                                                  \
+    SWAP16(name, next)                                                         \
+    SWAP16_READ(name##_read, half, __half_as_ushort, __ushort_as_half, next)
 
-    do {
-        half sum = __hadd_rn(__ushort_as_half(old), v);
-        seen = old;
-        old = atomicCAS(bits, seen, __half_as_ushort(sum));
-    } while (old != seen);
-}
-
-__global__ void hand_half_float(half *p, half v)
-{
-    unsigned short *bits = (unsigned short *)p, old = *bits, seen;
-
-    do {
-        float sum = __half2float(__ushort_as_half(old)) + __half2float(v);
-        seen = old;
-        old = atomicCAS(bits, seen, __half_as_ushort(__float2half_rn(sum)));
-    } while (old != seen);
-}
+SWAP_HALF(hand_half_16, __hadd_rn(h, v))
+SWAP_HALF(hand_half_float, __float2half_rn(__half2float(h) + f))
+SWAP_HALF(hand_half_fma, __float2half_rn(fmaf(f, 3, __half2float(h))))
+SWAP16_READ(hand_bf16_read, __nv_bfloat16, __bfloat16_as_ushort,
+            __ushort_as_bfloat16, __hadd_rn(h, v))
 
 __global__ void hand_half2(half2 *p, half2 v)
 {
@@ -159,27 +186,21 @@ __global__ void other_double_product(double *p, double v)
     } while (old != seen);
 }
 
-__global__ void other_half_max(half *p, half v)
-{
-    unsigned short *bits = (unsigned short *)p, old = *bits, seen;
-
-    do {
-        half next = __hmax(__ushort_as_half(old), v);
-        seen = old;
-        old = atomicCAS(bits, seen, __half_as_ushort(next));
-    } while (old != seen);
-}
-
-__global__ void other_half_product(half *p, half v)
-{
-    unsigned short *bits = (unsigned short *)p, old = *bits, seen;
-
-    do {
-        half next = __hmul_rn(__ushort_as_half(old), v);
-        seen = old;
-        old = atomicCAS(bits, seen, __half_as_ushort(next));
-    } while (old != seen);
-}
+SWAP_HALF(other_half_max, __hmax(h, v))
+SWAP_HALF(other_half_product, __hmul_rn(h, v))
+SWAP_HALF(other_clamped_product, __hmin(__hmax(__hmul(h, v), __hneg(v)), v))
+SWAP_HALF(other_clamped_float,
+          __float2half_rn(fminf(fmaxf(__half2float(h) * f, -1), 1)))
+SWAP_HALF(other_affine, __float2half_rn(fmaf(__half2float(h), f, 3)))
+SWAP_HALF(other_mean, __hadd_rn(h, __hmul_rn(__hsub(v, h), v)))
+SWAP_HALF(other_mean_float,
+          __float2half_rn(__half2float(h) + (f - __half2float(h)) * 0.1f))
+SWAP_HALF(other_mean_of_two, __float2half_rn((__half2float(h) + f) * 0.5f))
+SWAP_HALF(other_log_add_exp,
+          __float2half_rn(fmaxf(__half2float(h), f) +
+                          log1pf(expf(-fabsf(__half2float(h) - f)))))
+SWAP16_READ(other_bf16_mean, __nv_bfloat16, __bfloat16_as_ushort,
+            __ushort_as_bfloat16, __hadd_rn(h, __hmul_rn(__hsub(v, h), v)))
 
 /* A sum of halves is what is swapped in, but not of what was seen. */
 __global__ void other_max_of_sums(unsigned *p, const half *a, half v, int n)
