@@ -13,6 +13,8 @@
         atomic[++atomics] = lines
     else if ($0 ~ /[ \t]EXIT/)
         exits = 1
+    else if ($0 ~ /[ \t]RET\./)
+        returns = 1
     next
 }
 /^[ \t]*Function : / { finish(); kernel = $3; next }
@@ -57,14 +59,14 @@ END {
     exit with_loops > 0
 }
 
-# Notes what is in a function. One that never exits is called by others.
+# Notes what is in a function. One that returns and never exits is no kernel.
 function finish(    i, k, what) {
     if (lines && (wanted == "" || arch == wanted)) {
         read_some[arch] = 1
         functions++
         name_of[functions] = kernel
         arch_of[functions] = arch
-        is_kernel[functions] = exits
+        is_kernel[functions] = exits || !returns
         if (progress && functions % 500 == 0)
             printf "\r%d kernels", functions | "cat 1>&2"
         parsed = 0
@@ -83,7 +85,7 @@ function finish(    i, k, what) {
             }
         }
     }
-    lines = atomics = exits = 0
+    lines = atomics = exits = returns = 0
 }
 
 # --- what functions hold is listed under the kernels that call them ---
@@ -211,12 +213,26 @@ function edge(i, j) {
 BEGIN { BITS = 1; FLOAT_SUM = 2; SUM = 3; OTHER = 4; FAR = 200 }
 
 # "f16", "f16x2", "bf16" or "bf16x2" if instruction i swaps in a sum, else "".
-function loop_of(i,    n, part, old, new, k, changed, v) {
+# Looks at the smallest loop around it, and at larger ones while nothing is made
+# there of what was seen: a swap of 2 bytes has a loop of its own.
+function loop_of(i,    n, k, part, size, v) {
     if (!parsed) parse()
-    if (op[i] ~ /\.64|\.128/ || !is_in_loop(i)) return ""
+    if (op[i] ~ /\.64|\.128/ || !(size = shortest_way(i))) return ""
     n = split(operands[i], part, ", *")
-    old = part[n - 1]
-    new = part[n]
+    for (; v <= BITS && size < 2 * FAR; size *= 2) {
+        split("", near)
+        for (k in ahead)
+            if (k in behind && ahead[k] + behind[k] <= size) near[k] = 1
+        v = swapped(i, part[n - 1], part[n])
+    }
+    if (v != SUM) return ""
+    if (!single) kind = kind "x2"
+    if (op[i] !~ /^ATOMS/) return kind
+    return asks_for_space(i) ? "generic" : kind " shared"
+}
+
+# What swap i makes of what it compares with: its operands old and new.
+function swapped(i, old, new,    n, k, changed, v) {
     split("", is_seen)
     for (k = slice(i, old); k; k--)
         if (loads(made_by[k])) is_seen[made_by[k]] = 1
@@ -231,25 +247,19 @@ function loop_of(i,    n, part, old, new, k, changed, v) {
             makes[made_by[k]] = v
         }
     while (changed)
-    if (holds(i, new) != SUM) return ""
-    if (!single) kind = kind "x2"
-    if (op[i] !~ /^ATOMS/) return kind
-    return asks_for_space(i) ? "generic" : kind " shared"
+    return holds(i, new)
 }
 function loads(i) { return op[i] ~ /^(LD|ATOM)/ }
 
-# Finds the instructions on ways from i back to it, of at most FAR instructions:
-# the loop around it, wherever its parts lie, and not all of a large one.
-function is_in_loop(i,    k, n, part) {
+# How many instructions it takes from i back to it, at most FAR; 0: no loop.
+function shortest_way(i,    k, n, part, least) {
     reach(i, ahead, after)
     reach(i, behind, before)
-    split("", near)
-    for (k in ahead)
-        if (k in behind && ahead[k] + behind[k] <= FAR) near[k] = 1
     n = split(before[i], part, " ")
     for (k = 1; k <= n; k++)
-        if (part[k] in near) return 1
-    return 0
+        if (part[k] in ahead && (!least || ahead[part[k]] + 1 < least))
+            least = ahead[part[k]] + 1
+    return least
 }
 function reach(i, steps, next_of,    n, k, j, m, queue, list) {
     split("", steps)
