@@ -14,10 +14,11 @@ use File::Path qw(make_path);
 use File::Temp qw(tempdir);
 use Test::More;
 
-my @names = qw(reduce_error storm_k storm_ratio storm_threads storm_time storm_tries);
+my @names = qw(reduce_error storm_k storm_ratio storm_threads storm_time storm_tries storm_winners);
 my %svg   = map { $_ => slurp("$root/docs/plots/$_.svg") } @names;
 my $sweep = 'results/nvidia_h200/lesson5.csv';
 my $asked = 'results/nvidia_h200/experiments.csv';
+my $order = 'results/nvidia_h200/experiments_winners.csv';
 my $reduced = 'results/nvidia_h200/lesson6.csv';
 
 # --- the plots of the repository ---
@@ -120,7 +121,7 @@ my $tree = tempdir(DIR => $tmp) . '/a course';
 my @scripts = ('common/account.h',
     map { "tools/$_" } qw(plots.sh csv.awk plot.awk plots.awk));
 my @data = map { s{^\Q$root\E/}{}r } glob("$root/results/*.csv"),
-    map { "$root/$_" } $sweep, $asked, $reduced;
+    map { "$root/$_" } $sweep, $asked, $order, $reduced;
 
 sub restore {
     copy("$root/$_", "$tree/$_") or die "$_: $!" for @data, @scripts,
@@ -191,6 +192,9 @@ change_rows($asked, sub { $_[0]{tries} += 5000
             if $_[0]{setting} eq 'long-lived'; 1 });
 is(stale(), 'storm_k', 'another experiment is found');
 restore();
+change_rows($order, sub { $_[0]{sm} = 7 if $_[0]{first} eq '1'; 1 });
+is(stale(), 'storm_winners', 'another winner is found');
+restore();
 change_rows('results/nvidia_a100_pcie_40gb.csv', sub { $_[0]{min_ms} += 1; 1 });
 is(stale(), 'storm_threads', 'another GPU is found');
 restore();
@@ -219,7 +223,7 @@ with_awks(sub {    # to the byte, as other awks have drawn them
         "$name: fresh");
     my ($status, $page, $err) = run({ env => { LC_ALL => 'C' } }, @awk,
         '-v', 'level=', (map { ('-f', "tools/$_.awk") } qw(csv table_peers
-        table plot csv_page)), $sweep);
+        table_storm table plot csv_page)), $sweep);
     is("$status$err", '0', "$name: a page of a CSV");
     $dots //= $page;
     is($page, $dots, "$name: its dots and its table, as by other awks");
@@ -247,13 +251,13 @@ for my $file ($sweep, $asked, 'results/nvidia_geforce_rtx_5070.csv') {
 }
 change_rows($sweep, sub { 0 });
 refuses('only a header', qr/^\Q$sweep\E:1: no rows follow$/);
-change_rows($asked, sub { $_[0]{question} ne 'lifetime' });
+change_rows($asked, sub { $_[0]{question} !~ /^(?:lifetime|waiting)/ });
 refuses('no row that a plot shows',
     qr{^docs/plots/storm_k\.svg: results/ has no data for it$});
 spew("$tree/$sweep", slurp("$root/$sweep") =~ s/\bmin_ms\b/ms/r);
 refuses('a column is gone', qr/^\Q$sweep\E:\d+: there is no column min_ms$/);
 spew("$tree/$asked", substr(slurp("$root/$asked"), 0, -20));
-refuses('a row is cut off', qr/^\Q$asked\E:\d+: \d+ fields where 6 are due$/);
+refuses('a row is cut off', qr/^\Q$asked\E:\d+: \d+ fields where 7 are due$/);
 
 spew("$tree/$reduced", slurp("$root/$reduced") =~ s/\bgpu\b/n/r);
 refuses('a column is there twice', qr/^\Q$reduced\E:1: there are two columns n$/);

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # What the pages of lessons 4 and 5 and docs/ say that nvcc makes of the
 # programs: the loops in the machine code of every architecture, the listings of
-# results/, the programs of tools/; the tables of tools/experiments.cu; and the
+# results/, the programs of tools/; the tables of tools/experiments*.cu; and the
 # figures that the pages work out in prose, from results/ and by running.
 # Takes long: make test starts it early.
 use strict;
@@ -95,11 +95,12 @@ my $nvcc = find_nvcc();
 SKIP: {
     skip_or_fail('there is no nvcc here') if !$nvcc;
     my @sources = qw(lessons/v3_cas/v3_cas.cu lessons/v4_storm/v4_storm.cu
-        tools/corrections_shared.cu tools/experiments.cu tools/corrections.cu);
+        tools/corrections_shared.cu tools/corrections.cu tools/experiments.cu
+        tools/experiments_place.cu tools/experiments_winners.cu);
     my @results = (compile_kept($nvcc, @sources[0 .. 2]), run_jobs(map {
         [$nvcc, @nvcc_strict, qw(-arch=sm_90 -c -o), 
             "$tmp/" . basename($_) . '.o', $_]
-    } @sources[3, 4]));
+    } @sources[3 .. 6]));
     for my $i (0 .. $#sources) {
         my ($status, $out, $err) = @{ $results[$i] };
         is("$status$out$err", '0', "$sources[$i]: compiles without a warning");
@@ -236,7 +237,10 @@ END
 
 # --- the tables of the experiments ---
 
-my @questions = qw(lifetime lanes block carveout distance price place);
+my %file_of = ((map { $_ => '' } qw(lifetime moving price)),
+    (map { $_ => '_place' } qw(apart place)),
+    (map { $_ => '_winners' } qw(winners served pace)), profile => '_profile');
+my @questions = sort keys %file_of;
 my @awks;
 with_awks(sub { my (undef, undef, @awk) = @_; push @awks, \@awk });
 @awks = (['awk']) if !@awks;
@@ -247,7 +251,8 @@ sub table {
     my @first;
     for my $awk (@awks) {
         my @result = run({ env => { LC_ALL => 'C' } }, @$awk, '-v', "table=$question",
-            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table)), $file);
+            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table_storm
+            table)), $file);
         @first = @result if !@first;
         is(join('|', map { $_ ? 1 : 0 } $result[0]) . $result[1],
             ($first[0] ? 1 : 0) . $first[1],
@@ -256,9 +261,10 @@ sub table {
     return @first;
 }
 
-my $measured = 'results/nvidia_h200/experiments.csv';
+my $measured = 'results/nvidia_h200/experiments';
 for my $question (@questions) {
-    my ($status, $out, $err) = table($question, $measured);
+    my ($status, $out, $err) = table($question,
+        "$measured$file_of{$question}.csv");
     is("$status$err", '0', "$question: exit 0");
     my ($head, $rule, @rows) = split /\n/, $out;
     my $columns = () = $head =~ /\|/g;
@@ -269,62 +275,108 @@ for my $question (@questions) {
     is("@odd", '', "$question: all cells of all rows");
 }
 {
-    my ($status, $out, $err) = table('speeds', $measured);
+    my ($status, $out, $err) = table('speeds', "$measured.csv");
     is($status, 1, 'an unknown table: exit 1');
     like($err, qr/^there is no table speeds$/m, 'and it says so');
-    my $header = 'question,setting,in_flight,n,ms,tries';
+    my $header = 'question,setting,in_flight,n,moving,ms,tries';
     for (['no rows follow', "$header\n"],
-        ['no rows for lanes', "$header\nprice,a,1,100,0.3,100\n"]) {
+        ['no rows for moving', "$header\nprice,a,1,100,9,0.3,100\n"]) {
         my ($why, $text) = @$_;
         spew("$tmp/empty.csv", $text);
-        ($status, $out, $err) = table('lanes', "$tmp/empty.csv");
+        ($status, $out, $err) = table('moving', "$tmp/empty.csv");
         is("$status$out", '1', "a table without rows: exit 1, no output");
         one_line($err, qr/$why$/, 'and one line says so');
     }
-    my @asked = slurp("$root/tools/experiments.cu") =~
-        /\bquestion = "(\w+)"/g;
-    is(join(' ', sort @asked), join(' ', sort @questions),
-        'experiments.cu asks what table.awk answers');
 }
 
-# Figures worked out by hand; k = (tries - n) / (2798 R).
+# Figures worked out by hand; k = (tries - n) / (moving R).
 spew("$tmp/small.csv", <<'END_CSV');
-question,setting,in_flight,n,ms,tries
-lifetime,one add a thread,1000,5000,2.5,1404000
-lifetime,long-lived,1000,5000,1.25,704500
-lanes,8 of 32 lanes,2000,1000,3,700500
-block,64 threads a block,100,2000,4,141900
-carveout,-1%,10,1000,6,2000000
-carveout,25%,10,1000,6,4000000
-distance,2 bytes; 16 cells 32 apart,10,1000,0.5,50000
-distance,4 bytes; 16 cells 32 apart,10,4000,0.002,0
-price,a,1,100,0.00031,100
-price,b,1,100,0.00051,200
-price,c,1,200,0.00082,300
-place,at byte 0,10,1000,2.5,3000000
-place,at byte 32,10,1000,2.25,4000000
-place,at byte 64,10,1000,3,3500000
+question,setting,in_flight,n,moving,ms,tries
+lanes,1,32,100,9,100,1
+lifetime,one add a thread,1000,5000,2798,2.5,1404000
+lifetime,long-lived,1000,5000,2798,1.25,704500
+moving,start 31,1000,2000,64,3,34000
+waiting,3 blocks wait,1000,5000,2798,2,1404000
+END_CSV
+spew("$tmp/small_place.csv", <<'END_CSV');
+question,setting,in_flight,n,moving,ms,tries
+apart_4_bytes,by lane; 0 bytes apart,10,4000,0,0.004,0
+apart_4_bytes,by lane; 4 bytes apart,10,4000,0,0.002,0
+apart_4_bytes,by lane; 8 bytes apart,10,4000,0,0.00201,0
+apart_2_bytes,by lane; 0 bytes apart,10,4000,0,0.001,0
+apart_2_bytes,by lane; 4 bytes apart,10,4000,0,0.001,0
+apart_2_bytes,by lane; 8 bytes apart,10,4000,0,0.001,0
+apart_4_bytes,by warp; 0 bytes apart,10,4000,0,0.004,0
+apart_2_bytes,by warp; 0 bytes apart,10,4000,0,0.002,0
+apart_4_bytes,by warp; 4 bytes apart,10,4000,0,0.004,0
+apart_2_bytes,by warp; 4 bytes apart,10,4000,0,0.002,0
+apart_4_bytes,by warp; 8 bytes apart,10,4000,0,0.004,0
+apart_2_bytes,by warp; 8 bytes apart,10,4000,0,0.002,0
+place,at byte 0,10,1000,9,2.6,3000000
+place,at byte 32,10,1000,9,2.2,4000000
+place,at byte 64,10,1000,9,3,3500000
+END_CSV
+spew("$tmp/small_winners.csv", <<'END_CSV');
+question,setting,in_flight,n,moving,ms,tries,wins,next_sm,still,rounds,served,us
+place,place 0,1000,100,10,1,4100,9,0.5,0.4,1.25,1.25,
+one_add,8 blocks each,1000,100,10,1,2100,10,0.9,0.2,1.25,1.25,
+lock,8 blocks each,1000,100,10,1,900,1,0,0,0,1.5,
+share,place 0,,,,1,50,0,,,,0.9,
+share,place 0,,,,1,70,9,,,,1.4,
+share,place 0,,,,1,70,1,,,,1.41,
+pace,1 to 256 threads,,,,1,,5,,,,,47
+pace_full_carveout,1 to 256 threads,,,,1,,5,,,,,25
+END_CSV
+spew("$tmp/small_profile.csv", <<'END_CSV');
+question,setting,ms,requests
+profile,long-lived,2.5,5000000
 END_CSV
 my %by_hand = (
-    lifetime => ['| 1000 | 2.5 | 0.50 | 1.2 | 0.25 |',
-        '| 1000 | 2.5 | 0.50 | 1.3 | 0.25 |'],
-    lanes    => ['| 8 of 32 | 500 | 3.0 | 0.50 |'],
-    block    => ['| 64 | 4.0 | 0.50 |'],
-    carveout => ["| the driver's choice | 6.0 | 2 million | 3.00 |\n"
-        . '| 25% | 6.0 | 4 million | 1.50 |'],
-    distance => ['| 32 bytes | 500.00 | 50 | 0.500 | 8.00 ns |'],
-    place    => ['| 3 | 2.2 | 3.0 | 3.0 million | 4.0 million |',
-        '| 3 | 2.3 | 3.0 | 3.0 million | 4.0 million |'],
-    # ns = 2 tries + 1.1 n, exactly.
-    price    => ['| 3 | 2.55 | 3.10 | 2.00 | 1.10 |'],
+    lifetime => ['| 1000 | 2.5 | 0.50 | 2.0 | 0.50 | 1.2 | 0.25 |',
+        '| 1000 | 2.5 | 0.50 | 2.0 | 0.50 | 1.3 | 0.25 |'],
+    moving  => ['| start 31 | 64 | 3.0 | 0.50 |'],
+    price   => ['| 4 | 1.425 | 1.774 | 88.235 |'],
+    apart   => ["| one cell | 1.000 | 1.000 | 0.250 | 0.500 |\n"
+        . '| 4 to 8 bytes | 0.500 | 1.000 | 0.250 | 0.500 |'],
+    place   => ['| 3 | 2.2 | 3.0 | 3.0 million | 4.0 million |'],
+    winners => ["| one add per thread | 1000 | 90.0 to 100.0% | 50.0% | 20% "
+        . "| 1.25 | 1.25 | 0.20 |\n"
+        . '| the lock | 1000 | 10.0 to 10.0% | 0.0% | - | - | 1.50 | - |'],
+    served  => ["| 1 | 0.90 to 0.90 | 0 |\n| 2 | 1.40 to 1.41 | 10 |"],
+    pace    => ['| 1 to 256 threads | 0.047 | 0.025 |'],
+    profile => ['| long-lived | 2.5 | 5 million | 0.500 |'],
 );
 for my $question (@questions) {
-    my ($status, $out, $err) = table($question, "$tmp/small.csv");
+    my ($status, $out, $err) = table($question,
+        "$tmp/small$file_of{$question}.csv");
     is("$status$err", '0', "$question of a small file: exit 0");
     my (undef, undef, @rows) = split /\n/, $out;
     my $rows = join "\n", @rows;
     ok((grep { $_ eq $rows } @{ $by_hand{$question} }),
         "$question of a small file: as by hand") or diag($rows);
+}
+
+# What experiments_winners.h makes of a storm, against rows worked out by hand.
+{
+    my ($status, undef, $err) = run($make, '-s', '-C', $root, 'BACKEND=cpu',
+        "BUILD=$tmp/cpu", "$tmp/cpu/winners");
+    is("$status$err", '0', 'winners.cu: builds without a warning');
+    ($status, my $out) = run("$tmp/cpu/winners");
+    is($status, 0, 'a storm: exit 0');
+    is($out, <<'END_ROWS', 'a storm: its rows');
+place,place 0,8192,1048576,2798,2.798,14315520,3,2796,3,0.9993,0.9689,0.500,2.000,1.600,1,0,0,,
+order,place 0,,,,,,0,1,,,,,,,,,,1,1
+order,place 0,,,,,,1,1,,,,,,,,,,2,2
+order,place 0,,,,,,3,2796,,,,,,,,,,3,3
+share,place 0,,,,,2863104,0,1,,,,,,0.800,,,,,0.400
+share,place 0,,,,,2863104,1,1,,,,,,0.800,,,,,0.300
+share,place 0,,,,,2863104,2,0,,,,,,0.800,,,,,0.200
+share,place 0,,,,,5726208,3,2796,,,,,,1.600,,,,,0.100
+pace,769 to 1024 threads,,,,,,,2795,,,,,,,,,,,1.00
+END_ROWS
+    ($status, undef, $err) = run("$tmp/cpu/winners", 'lost');
+    is($status, 1, 'a win is missing: exit 1');
+    one_line($err, qr/^experiments: win 100 was not noted$/, 'and it says so');
 }
 
 # --- the account's constants: common/account.h has them ---
@@ -435,23 +487,72 @@ sub halved {
     is("$range{RTX5070}, $range{A100}", '0.84 to 1.53, 1.66 to 3.76',
         'the ranges by hand');
 
-    my %ns = map { ("$_->{question},$_->{setting},$_->{in_flight}",
-        $_->{tries} ? $_->{ms} * 1e6 / $_->{tries} : 0) }
-        rows_of('nvidia_h200/experiments.csv');
-    my @least = (sort { $ns{$a} <=> $ns{$b} }
-        grep { !/^distance/ && $ns{$_} } keys %ns)[0, 1];
-    is("@least", 'lifetime,long-lived,270336 carveout,75%,270336',
-        'where a try costs least');
-    says($page, sprintf 'it is less: %.2f with 75%% shared memory, next, and '
-        . '%.2f for the long-lived threads at 270,336', @ns{reverse @least});
+    my @profiled = rows_of('nvidia_h200/experiments_profile.csv');
+    my %try = map { sprintf('%.2f', $_->{ms} * 1e6 / $_->{requests}) => 1 }
+        @profiled;
+    is(keys %try, 1, 'the price of a try, by the profiler: one');
 
-    my $alone = row_of('nvidia_h200.csv', variant => 'v1_pack2')->{ns_per_add};
-    my @times = map { sprintf '%.1f', row_of('nvidia_h200/experiments.csv',
-        setting => "4 bytes; 16 cells $_ apart")->{ms} * 1e6 / 2**20 / $alone }
-        4, 32, 128, 4096;
-    says($page, "32 and 128 bytes apart, adds to each take $times[1] and "
-        . "$times[2] times as long");
-    is("$times[0] $times[3]", '1.0 1.0', 'and those that do not disturb');
+    # Who wins: one of the multiprocessors that are served as in groups of four.
+    my %of;
+    push @{ $of{ $_->{question} } }, $_
+        for rows_of('nvidia_h200/experiments_winners.csv');
+    my ($six, $four) = (0, 0);
+    my %four = map { my $served = $_->{served};
+        $six++  if abs($served * 24 * 6 / 132 - 1) < 0.01;
+        $four++ if abs($served * 24 * 4 / 132 - 1) < 0.01;
+        $_->{sm} => $served > 1.2 } @{ $of{share} };
+    is("$six $four", 18 * 6 . ' ' . 6 * 4, '18 groups of six, six of four');
+    my @all = (@{ $of{place} }, grep { $_->{in_flight} == 270336 }
+        map { @{ $of{$_} } } qw(one_add long_lived));
+    is(join(' ', grep { !$four{ $_->{sm} } || $_->{wins} < 0.95 * $_->{moving} }
+        @all), '', 'one of four wins nearly always');
+    is(join(' ', grep { ($_->{sm} == $_->{setting}) != !!$four{ $_->{setting} }
+        || !$four{ $_->{sm} } } @{ $of{ahead} }), '',
+        'who begins first wins only if it is one of four');
+    my @near = grep { $_->{nearer} == 0 } @{ $of{place} };
+    ok(@near > @{ $of{place} } / 3 && @near < @{ $of{place} },
+        'often the nearest of them, and not always');
+    my $k_of = sub { my ($row) = @_;
+        ($row->{tries} - $row->{n}) / $row->{moving} / $row->{in_flight} };
+    is(join(' ', grep { abs($_->{still} * $_->{rounds} / $_->{served}
+        / $k_of->($_) - 1) > 0.03 } @{ $of{place} }), '',
+        'k, by the threads that try and how often they are served');
+    my ($k, $alone) = map { my @rows = @$_;
+        my $sum = 0; $sum += $k_of->($_) for @rows; $sum / @rows }
+        @of{qw(place muted)};
+    ok($alone > 0.5 * $k && $alone < 0.65 * $k, 'two wait: little more than half');
+    is(join(' ', grep { $_->{served} < 1.8 * 1.375 || $_->{served} > 2 * 1.375 }
+        @{ $of{muted} }), '', 'and nearly twice the service');
+    is(join(' ', grep { $_->{sms} != 132 || $_->{next_sm} > 0.01 }
+        @{ $of{lock} }), '', 'the lock goes to all in turn');
+    my %runs;
+    $runs{ $_->{setting} } += $_->{wins} for @{ $of{order} };
+    is(join(' ', values %runs), join(' ', ($account{MOVING}) x 4),
+        'four storms, win after win');
+
+    # What queues, against one cell.
+    my %apart = map { ("$_->{question} $_->{setting}", $_->{ms}) }
+        rows_of('nvidia_h200/experiments_place.csv');
+    for my $bytes (map { 2**$_ } 2 .. 16) {
+        for my $cell (2, 4) {
+            my $row  = "apart_${cell}_bytes by warp;";
+            my $part = $apart{"$row $bytes bytes apart"}
+                / $apart{"$row 0 bytes apart"};
+            ok($bytes < 32 ? abs($part - 1) < 0.02
+                : $bytes == 256 || $bytes > 512 ? abs($part - 0.5) < 0.02
+                : $part > 0.7, "$cell bytes, cells $bytes apart: $part");
+        }
+    }
+
+    my %ms = map { ("$_->{question} $_->{setting}", $_) }
+        rows_of('nvidia_h200/experiments.csv');
+    cmp_ok(abs($ms{'moving start 8'}{ms} / $ms{'moving addend 1/64'}{ms} - 1),
+        '<', 0.1, 'the start or the addend: the same storm');
+    my %held = map { ("$_->{question} $_->{in_flight}", $_->{ms}) }
+        grep { $_->{setting} ne 'long-lived' }
+        rows_of('nvidia_h200/experiments.csv');
+    is(join(' ', grep { $held{"lifetime $_"} >= $held{"waiting $_"} }
+        map { $_ * 33792 } 1 .. 8), '', 'blocks that wait: larger storms');
 
     my %price;
     for my $unit (qw(nvidia_h200 nvidia_h200_2)) {
@@ -461,7 +562,6 @@ sub halved {
         $price{ sprintf '%.2f', $ms * 1e6 / $requests }++;
     }
     is(scalar keys %price, 1, 'time over requests: the same on two units');
-    says('docs/reading_speedups.md', "the requests is @{[keys %price]} ns on both");
     says('results/README.md', "over requests is @{[keys %price]} ns on both");
 }
 

@@ -56,7 +56,8 @@ lay_out() {
         [ -e "$new/$old" ] || [ ! -e "$old" ] || cp "$old" "$new/$old"
     done
     table=$(cd "$new" && awk -v table=lessons -f "$tools/csv.awk" \
-        -f "$tools/table_peers.awk" -f "$tools/table.awk" results/*.csv)
+        -f "$tools/table_peers.awk" -f "$tools/table_storm.awk" \
+        -f "$tools/table.awk" results/*.csv)
 }
 
 # Two units of one model have one name.

@@ -1,173 +1,92 @@
 /* What the storm of lesson 5 depends on: one question after another, as CSV.
  * Needs a GPU; `make experiments` runs it. docs/reading_speedups.md reads the
- * answers.
- *
- * Columns: question, its setting, threads in flight, adds, the smaller ms of
- * two runs after two to warm up, and all tries (0: not counted). */
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
+ * answers. experiments.h has the columns. */
+#include "experiments.h"
 
-#include "device.h"
-#include "options.h"
-#include "report.h"
-#include "timing.h"
+/* --- blocks that wait --- */
 
-/* --- kernels --- */
+static unsigned *d_go;      /* not 0: they may end */
+static unsigned *d_arrived; /* on each multiprocessor */
+static cudaStream_t beside; /* of the waiting blocks */
 
-static __device__ unsigned add_by_cas(half *target, half value)
+/* Takes a block's place until it is told to go, or for some seconds. */
+static __global__ void wait_for(const unsigned *go, unsigned *arrived)
 {
-    unsigned *word = (unsigned *)((size_t)target & ~(size_t)2);
-    unsigned shift = ((size_t)target & 2) != 0 ? 16 : 0;
-    unsigned old = *(volatile unsigned *)word, seen, tries = 0;
+    long long begin = clock64();
+    unsigned here;
 
-    do {
-        half sum =
-            __hadd_rn(__ushort_as_half((unsigned short)(old >> shift)), value);
-        seen = old;
-        old = atomicCAS(word, seen,
-                        (old & ~(0xffffu << shift)) |
-                            (unsigned)__half_as_ushort(sum) << shift);
-        tries++;
-    } while (old != seen);
-    return tries;
-}
-
-/* Thread t of `threads` that take part adds for i = t, t + threads, … below n.
- * Of each warp only the first `lanes` lanes take part. Cells lie `apart` bytes
- * from each other; every second add to a cell takes `odd`. */
-static __global__ void add(char *cells, unsigned count, unsigned apart,
-                           unsigned lanes, half even, half odd, unsigned n,
-                           int by_cas, unsigned long long *tries)
-{
-    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned lane = thread % 32, t = thread / 32 * lanes + lane;
-    unsigned threads = gridDim.x * blockDim.x / 32 * lanes, used = 0, i;
-
-    if (lane >= lanes)
-        return;
-    for (i = t; i < n; i += threads) {
-        half *target = (half *)(cells + (size_t)(i % count) * apart);
-        half value = i / count & 1 ? odd : even;
-        if (by_cas)
-            used += add_by_cas(target, value);
-        else
-            atomicAdd(target, value);
+    asm("mov.u32 %0, %%smid;" : "=r"(here));
+    if (threadIdx.x == 0) {
+        atomicAdd(arrived + here, 1);
+        while (*(const volatile unsigned *)go == 0 &&
+               clock64() - begin < 10000000000)
+            __nanosleep(20000);
     }
-    if (tries)
-        atomicAdd(tries, (unsigned long long)used);
+    __syncthreads();
 }
 
-static __global__ void add_pairs(char *cells, unsigned count, unsigned apart,
-                                 half value, unsigned n)
+/* Puts `each` blocks that wait on every multiprocessor. Returns 0 if they do
+ * not spread so. */
+static int put_waiting(int each)
 {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    static unsigned arrived[1024];
+    size_t bytes = (size_t)multiprocessors * sizeof arrived[0];
+    int sum = 0, even = 1, i;
 
-    if (i < n)
-        atomicAdd((half2 *)(cells + (size_t)(i % count) * apart),
-                  __halves2half2(value, value));
-}
-
-/* --- one measurement --- */
-
-struct trial {
-    const char *question;
-    unsigned count, apart, lanes, n;
-    int alternate, pairs;
-    size_t place;    /* of the first cell, in bytes */
-    unsigned blocks; /* of the grid; 0: a thread for each add */
-    int block_threads;
-    int blocks_each; /* on a multiprocessor; 0: all that fit */
-    int carveout;    /* percent; -1: the driver's choice */
-};
-
-/* No power of two, so that places differ in all bits of the address; and more
- * than the 16 cells of ask_distance(). */
-enum { PLACES = 64, PLACE_BYTES = (4 << 20) + 37 * 4096 + 32 };
-static const size_t CELLS_BYTES = (size_t)PLACES * PLACE_BYTES;
-
-static char *d_cells;
-static unsigned long long *d_tries;
-static int multiprocessors, shared_bytes, reserved_bytes;
-
-static size_t set_limits(const struct trial *t, int *in_flight)
-{
-    size_t shared = 0;
-    int each = 0;
-
-    if (t->blocks_each > 0 && t->blocks_each < 2048 / t->block_threads)
-        shared = ((size_t)shared_bytes / (size_t)t->blocks_each -
-                  (size_t)reserved_bytes) /
-                 128 * 128;
-    CHECK(cudaFuncSetAttribute((const void *)add,
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               (int)shared));
-    CHECK(cudaFuncSetAttribute((const void *)add,
-                               cudaFuncAttributePreferredSharedMemoryCarveout,
-                               t->carveout));
-    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &each, (const void *)add, t->block_threads, shared));
-    *in_flight = each * multiprocessors * t->block_threads;
-    return shared;
-}
-
-static void clear(void)
-{
-    CHECK(cudaMemset(d_cells, 0, CELLS_BYTES));
-    CHECK(cudaMemset(d_tries, 0, sizeof *d_tries));
-}
-
-static void launch(const struct trial *t, size_t shared, int by_cas)
-{
-    unsigned one_each = blocks_for(t->n / t->lanes * 32, t->block_threads);
-    unsigned blocks = t->blocks ? t->blocks : one_each;
-    half even = __float2half_rn(t->alternate ? 1.0f : 0.00999451f);
-    half odd = __float2half_rn(t->alternate ? -1.0f : 0.00999451f);
-    char *cells = d_cells + t->place;
-
-    if (t->pairs)
-        add_pairs<<<blocks, t->block_threads>>>(cells, t->count, t->apart, even,
-                                                t->n);
-    else
-        add<<<blocks, t->block_threads, shared>>>(
-            cells, t->count, t->apart, t->lanes, even, odd, t->n, by_cas,
-            by_cas ? d_tries : NULL);
+    CHECK(cudaMemset(d_go, 0, sizeof *d_go));
+    CHECK(cudaMemset(d_arrived, 0, bytes));
+    CHECK(cudaDeviceSynchronize()); /* the other stream does not wait for it */
+    wait_for<<<(unsigned)(each * multiprocessors), 256, 0, beside>>>(d_go,
+                                                                     d_arrived);
     CHECK(cudaGetLastError());
+    while (sum < each * multiprocessors) {
+        CHECK(cudaMemcpy(arrived, d_arrived, bytes, cudaMemcpyDeviceToHost));
+        for (sum = 0, even = 1, i = 0; i < multiprocessors; i++) {
+            sum += (int)arrived[i];
+            even &= (int)arrived[i] == each;
+        }
+    }
+    return even;
 }
 
-/* Prints a row: in the setting, %lld is the value. */
-static void measure(const struct trial *t, const char *setting, long long value)
+/* Returns 0 if they have not waited so long. */
+static int let_go(void)
 {
-    static struct timing timing;
-    unsigned long long tries = 0;
-    int in_flight;
-    size_t shared = set_limits(t, &in_flight);
+    int waited = cudaStreamQuery(beside) == cudaErrorNotReady, one = 1;
 
-    timing_create(&timing, 1, TIMING_WARM_UP_RUNS + 2);
-    while (timing_next(&timing, 1)) {
-        clear();
-        timing_begin(&timing);
-        launch(t, shared, 0);
-        timing_end(&timing);
+    (void)cudaGetLastError(); /* that they are not ready is no error */
+    CHECK(cudaMemcpy(d_go, &one, sizeof one, cudaMemcpyHostToDevice));
+    CHECK(cudaStreamSynchronize(beside));
+    return waited;
+}
+
+/* Fewer threads in flight by blocks that wait, with the split between L1 and
+ * shared memory as it is without them. */
+static int ask_waiting(void)
+{
+    struct trial t = plain;
+    int ok = 1;
+
+    CHECK(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&d_go, sizeof *d_go));
+    CHECK(cudaMalloc((void **)&d_arrived, 1024 * sizeof *d_arrived));
+    t.question = "waiting";
+    measure(&t, BY_HAND, "0 blocks wait", 0);
+    for (t.waiting = 1; ok && t.waiting < 8; t.waiting++) {
+        ok = put_waiting(t.waiting);
+        measure(&t, BY_HAND, "%lld blocks wait", t.waiting);
+        ok &= let_go();
     }
-    if (!t->pairs) {
-        clear();
-        launch(t, shared, 1);
-        CHECK(
-            cudaMemcpy(&tries, d_tries, sizeof tries, cudaMemcpyDeviceToHost));
-    }
-    if (t->blocks && (int)t->blocks * t->block_threads < in_flight)
-        in_flight = (int)t->blocks * t->block_threads;
-    printf("%s,", t->question);
-    printf(setting, value);
-    printf(",%d,%u,%.5g,%llu\n", in_flight, t->n, timing_min_ms(&timing),
-           tries);
-    fflush(stdout);
+    if (!ok)
+        complain("experiments: the blocks that wait did not spread evenly, or "
+                 "did not wait long enough: the last row does not hold");
+    CHECK(cudaFree(d_go));
+    CHECK(cudaFree(d_arrived));
+    CHECK(cudaStreamDestroy(beside));
+    return ok;
 }
 
 /* --- the questions --- */
-
-static const struct trial plain = {"", 1, 4, 32,  1 << 20, 0,
-                                   0,  0, 0, 256, 0,       -1};
 
 /* Do threads that stay and add again make another storm than as many that come
  * and go? */
@@ -181,44 +100,9 @@ static void ask_long_lived(void)
     for (b = 1; b <= 8; b++) {
         t.blocks_each = b;
         t.blocks = 0;
-        measure(&t, "one add a thread", 0);
+        measure(&t, BY_HAND, "one add a thread", 0);
         t.blocks = (unsigned)(b * multiprocessors);
-        measure(&t, "long-lived", 0);
-    }
-}
-
-/* Does a fail need the same address, or only the same sector or line? */
-static void ask_distance(void)
-{
-    static const unsigned apart[] = {4, 32, 128, 4096};
-    struct trial t = plain;
-    int k;
-
-    t.question = "distance";
-    t.count = 16;
-    t.alternate = 1;
-    for (k = 0; k < 4; k++) {
-        t.apart = apart[k];
-        t.pairs = 0;
-        t.n = 1 << 18;
-        measure(&t, "2 bytes; 16 cells %lld apart", apart[k]);
-        t.pairs = 1;
-        t.n = 1 << 24;
-        measure(&t, "4 bytes; 16 cells %lld apart", apart[k]);
-    }
-}
-
-/* Is the storm another one where the cell lies elsewhere? */
-static void ask_place(void)
-{
-    struct trial t = plain;
-    size_t i;
-
-    t.question = "place";
-    t.n = 1 << 16;
-    for (i = 0; i < PLACES; i++) {
-        t.place = i * PLACE_BYTES;
-        measure(&t, "at byte %lld", (long long)t.place);
+        measure(&t, BY_HAND, "long-lived", 0);
     }
 }
 
@@ -233,7 +117,7 @@ static void ask_block_size(void)
     t.carveout = 100;
     for (t.block_threads = 32; t.block_threads <= 1024; t.block_threads *= 2) {
         t.blocks_each = 1024 / t.block_threads;
-        measure(&t, "%lld threads a block", t.block_threads);
+        measure(&t, BY_HAND, "%lld threads a block", t.block_threads);
     }
 }
 
@@ -244,7 +128,7 @@ static void ask_lanes(void)
 
     t.question = "lanes";
     for (t.lanes = 1; t.lanes <= 32; t.lanes *= 2)
-        measure(&t, "%lld of 32 lanes", t.lanes);
+        measure(&t, BY_HAND, "%lld", t.lanes);
 }
 
 static void ask_carveout(void)
@@ -255,7 +139,7 @@ static void ask_carveout(void)
     t.n = 1 << 22;
     for (t.carveout = -1; t.carveout <= 100;
          t.carveout += t.carveout < 0 ? 1 : 25)
-        measure(&t, "%lld%%", t.carveout);
+        measure(&t, BY_HAND, "%lld%%", t.carveout);
 }
 
 /* Rows for a regression of ms on tries, over n and threads in flight. */
@@ -270,30 +154,73 @@ static void ask_price(void)
         for (k = 14; k <= 24; k += 2) {
             t.blocks_each = b;
             t.n = 1u << k;
-            measure(&t, "%lld blocks each", b);
+            measure(&t, BY_HAND, "%lld blocks each", b);
         }
+}
+
+/* Is the storm linear in the adds that move the sum? The start sets how many
+ * these are, and so does the addend. */
+static void ask_moving(void)
+{
+    static const float starts[] = {31, 30, 28, 24, 16, 8, 0, -16, -32};
+    static const float addends[] = {1 / 64.f, 1 / 96.f, 1 / 80.f, 1 / 127.f};
+    struct trial t = plain;
+    unsigned k;
+
+    t.question = "moving";
+    for (k = 0; k < sizeof starts / sizeof starts[0]; k++) {
+        t.start = fp16_from_float(starts[k]);
+        measure(&t, BY_HAND, "start %lld", (long long)starts[k]);
+    }
+    t.start = 0;
+    for (k = 0; k < sizeof addends / sizeof addends[0]; k++) {
+        t.addend = fp16_from_float(addends[k]);
+        measure(&t, BY_HAND, "addend 1/%lld", (long long)(1 / addends[k]));
+    }
+}
+
+/* Rows for a profiler: storms of which time and tries, taken in two runs, once
+ * gave the price of a try as 0.46, 0.53 and 0.95 ns. */
+static void ask_profile(void)
+{
+    static const char *const settings[] = {"long-lived", "carve-out 75%%",
+                                           "3 blocks each"};
+    struct trial t[3] = {plain, plain, plain};
+    int k;
+
+    t[0].carveout = t[2].carveout = 100;
+    t[0].blocks = (unsigned)(8 * multiprocessors);
+    t[1].carveout = 75;
+    t[1].n = 1 << 22;
+    t[2].blocks_each = 3;
+    t[2].n = 1 << 25;
+    for (k = 0; k < 3; k++) {
+        t[k].question = "profile";
+        measure(&t[k], TWO_BYTES, settings[k], 0);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    lesson_begin(0, "experiments", "what the storm depends on", argc, argv,
-                 NULL, 0);
-    lesson.csv = 1;
-    report_device();
-    multiprocessors = attribute_of(cudaDevAttrMultiProcessorCount);
-    shared_bytes = attribute_of(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
-    reserved_bytes = attribute_of(cudaDevAttrReservedSharedMemoryPerBlock);
-    CHECK(cudaMalloc((void **)&d_cells, CELLS_BYTES));
-    CHECK(cudaMalloc((void **)&d_tries, sizeof *d_tries));
-    printf("question,setting,in_flight,n,ms,tries\n");
-    ask_price();
-    ask_carveout();
-    ask_block_size();
-    ask_lanes();
-    ask_long_lived();
-    ask_distance();
-    ask_place();
+    long long profile = 0;
+    const struct lesson_option options[] = {
+        {"--profile", "", &profile, 0, 0,
+         "three storms for a profiler, and nothing else"}};
+    int ok = 1;
+
+    begin(argc, argv, 4, options, 1);
+    if (profile)
+        ask_profile();
+    else {
+        ask_price();
+        ask_carveout();
+        ask_block_size();
+        ask_lanes();
+        ask_long_lived();
+        ask_moving();
+        ok = ask_waiting();
+    }
     CHECK(cudaFree(d_cells));
     CHECK(cudaFree(d_tries));
-    return 0;
+    return ok ? 0 : EXIT_WRONG;
 }

@@ -11,6 +11,7 @@
 BEGIN {
     WIDTH = 800
     HEIGHT = 480
+    size = 20 # of the text, in pixels
     begin["x"] = 120
     end["x"] = 780
     begin["y"] = 393.6
@@ -197,7 +198,7 @@ function print_legend(    s, x, y, width) {
             shape(s, x + 25, y) "</g>" text_at(x + 64, y + 7, name_of[s])
         if (length(name_of[s]) > width) width = length(name_of[s])
         if (s % 2 == 0) {
-            x += 104 + 10 * width
+            x += 104 + size / 2 * width
             width = 0
         }
     }
@@ -220,7 +221,7 @@ function print_desc(see,    s, i, n, text) {
 }
 
 function print_style(    i) {
-    print "<style>\ntext{font:20px system-ui,-apple-system,\"Segoe UI\"," \
+    print "<style>\ntext{font:" size "px system-ui,-apple-system,\"Segoe UI\"," \
         "\"Noto Sans\",sans-serif;fill:#000}\n" \
         ".mid{text-anchor:middle}.end{text-anchor:end}.up{font-size:16px}\n" \
         ".line,.rings,.grid,.axes{fill:none;stroke-width:2.5}\n" \

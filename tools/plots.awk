@@ -17,6 +17,7 @@ BEGIN {
     else if (plot == "storm_threads") storm_threads()
     else if (plot == "storm_tries") storm_tries()
     else if (plot == "storm_k") storm_k()
+    else if (plot == "storm_winners") storm_winners()
     else if (plot == "reduce_error") reduce_error()
     else fail("plots.awk: there is no plot " plot)
     print_plot(title, see, from)
@@ -82,14 +83,27 @@ function whole(name, threads, gpu,    v0) {
 }
 
 # k against threads in flight.
-function lifetimes(name, look, setting,    i, count, threads) {
+function lifetimes(name, look, column, value,    i, count, threads) {
     series(name, look)
-    count = pick("nvidia_h200/experiments.csv", "setting", setting)
+    count = pick("nvidia_h200/experiments.csv", column, value)
     for (i = 1; i <= count; i++) {
         threads = number(i, "in_flight")
         if (number(i, "tries") > 0)
             point(threads, digits("%.6g", (number(i, "tries") - \
                 number(i, "n")) / (moving * threads)))
+    }
+}
+
+# Which multiprocessor wins, win after win; a row has a run of one's wins.
+function winners(name, look, cell,    i, count, first) {
+    series(name, look, "line")
+    count = pick("nvidia_h200/experiments_winners.csv", "question", "order")
+    for (i = 1; i <= count; i++) {
+        if (csv(file, row[i], "setting") != cell)
+            continue
+        first = number(i, "first")
+        point(first, number(i, "sm"))
+        point(first + number(i, "wins") - 1, number(i, "sm"))
     }
 }
 
@@ -260,12 +274,29 @@ function storm_k() {
     title = "Failed tries for each moving add and each thread in flight"
     see = "At every number of threads in flight, long-lived threads, which add" \
         " again and again, make each other fail more often than threads that" \
-        " add once and end."
-    lifetimes("one add per thread", 1, "one add a thread")
-    lifetimes("long-lived threads", 4, "long-lived")
+        " add once and end. Of those, fewer fail where shared memory holds" \
+        " down their number than where blocks that wait do."
+    lifetimes("one add per thread", 1, "setting", "one add a thread")
+    lifetimes("long-lived threads", 4, "setting", "long-lived")
+    lifetimes("one add, and blocks that wait", 2, "question", "waiting")
     need_points()
     threads_axes(most["x"] * 1.08, most["y"],
                  "k, failed tries for each\nmoving add and thread")
+}
+
+function storm_winners() {
+    title = "Which multiprocessor wins, in four storms"
+    see = "In each storm many multiprocessors try, and after a few wins a" \
+        " single one wins nearly all that is left: a level line. It need not" \
+        " be the same one in the next storm."
+    winners("one storm", 1, "place 0")
+    winners("the next", 2, "place 1")
+    winners("a third", 4, "place 2")
+    winners("a fourth", 5, "place 3")
+    need_points()
+    size = 25
+    draw_axis("x", 2, 1, most["x"] * 1.1, 2, "wins, in their order")
+    draw_axis("y", 0, 0, 140, 20, "multiprocessor (number)")
 }
 
 function reduce_error() {

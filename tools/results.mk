@@ -16,13 +16,24 @@ bench-cpu:
 	    printf '%s\n' "$$lines" || exit 1; \
 	done
 
+on_cuda = @[ '$(BACKEND)' = cuda ] || { echo "$@: needs an NVIDIA GPU" >&2; exit 2; }
+
 ### experiments  measure what the storm of lesson 5 depends on, on this GPU
-### corrections  show what holds in place of claims that no lesson tests
-corrections: BESIDE := $(wildcard tools/cluster_*.cu)
-experiments corrections: known-arch
-	@[ '$(BACKEND)' = cuda ] || { echo "$@: needs an NVIDIA GPU" >&2; exit 2; }
+EXPERIMENTS := $(basename $(notdir $(wildcard tools/experiments*.cu)))
+experiments: known-arch
+	$(on_cuda)
 	@mkdir -p $(BUILD)
-	@status=0; for source in tools/$@*.cu $(BESIDE); do \
+	@for name in $(EXPERIMENTS); do \
+	    $(COMPILE) -o $(BUILD)/$$name tools/$$name.cu && \
+	    $(BUILD)/$$name > $(BUILD)/$$name.csv && \
+	    echo "$(BUILD)/$$name.csv is written" || exit; \
+	done
+
+### corrections  show what holds in place of claims that no lesson tests
+corrections: known-arch
+	$(on_cuda)
+	@mkdir -p $(BUILD)
+	@status=0; for source in tools/$@*.cu tools/cluster_*.cu; do \
 	    $(COMPILE) -o $(BUILD)/$@ $$source && $(BUILD)/$@ || status=$$?; \
 	done; exit $$status
 
@@ -33,7 +44,7 @@ PEERS := $(patsubst tools/peers/%.cu,$(BUILD)/peers/%.so, \
 
 ### peers        time lessons 6 to 8 beside PyTorch, cuBLAS and CUB (ONLY=reduce)
 peers: $(call on_gpu,$(PEERS))
-	@[ '$(BACKEND)' = cuda ] || { echo "peers: needs an NVIDIA GPU" >&2; exit 2; }
+	$(on_cuda)
 	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(ONLY))
 
 $(PEERS): $(BUILD)/peers/%.so: tools/peers/%.cu $(COMMON) \

@@ -1,7 +1,7 @@
 # Makes the Markdown tables of the pages, from the CSV files of results/.
 #
 #     awk -v table=NAME -f tools/csv.awk -f tools/table_peers.awk \
-#         -f tools/table.awk FILE…
+#         -f tools/table_storm.awk -f tools/table.awk FILE…
 #
 #   of results/*.csv:
 #     lessons   one row a GPU, one column a lesson; ms for a run, ns for an add
@@ -9,7 +9,7 @@
 #               flight, with constants fitted on an H200, and what was measured
 #   of results/sources/pairs.csv:
 #     pairs     the sources' other speedups
-#   of results/GPU/experiments.csv: a question of tools/experiments.cu
+#   of results/GPU/experiments*.csv: see tools/table_storm.awk
 #   of results/GPU/peers.csv: see tools/table_peers.awk
 #   of any file:
 #     rows      what varies in it
@@ -17,16 +17,6 @@
 # What includes this calls make_table().
 
 BEGIN {
-    HEAD["lifetime"] = "| threads in flight | one add per thread: ms | k |" \
-        " long-lived: ms | k |"
-    HEAD["lanes"] = "| lanes that add | threads that add at a time | ms | k |"
-    HEAD["block"] = "| threads per block | ms | k |"
-    HEAD["carveout"] = "| shared memory | ms | tries | ns per try |"
-    HEAD["distance"] = "| cells apart | 2 bytes: ns per add | tries per add |" \
-        " 4 bytes: ns per add | a 4-byte add to each cell |"
-    HEAD["price"] = "| rows | ns per try, least | most | ns per try, by" \
-        " regression | ns per add besides |"
-    HEAD["place"] = "| places | ms, least | most | tries, least | most |"
     if (table != "") {
         for (i = 1; i < ARGC; i++)
             list = list " " ARGV[i]
@@ -53,7 +43,7 @@ function make_table(name, list) {
     else if (name == "rows")
         table_rows()
     else if (name in HEAD)
-        table_experiment(name)
+        table_storm(name)
     else if (csv_has(file, "work"))
         table_work(name)
     else
@@ -160,84 +150,6 @@ function table_pairs(    r, kernel) {
                     csv(file, r, "a100_speedup"),
                     csv(file, r, "rtx_5070_speedup")))
     }
-}
-
-# --- what the storm depends on ---
-
-function table_experiment(question,    r, count) {
-    put_head(HEAD[question])
-    split("", sum)
-    split("", least)
-    split("", most)
-    for (r = 1; r <= rows; r++)
-        if (csv(file, r, "question") == question) {
-            count++
-            add_trial(question, csv(file, r, "setting"),
-                      csv(file, r, "in_flight") + 0, csv(file, r, "n") + 0,
-                      csv(file, r, "ms") + 0, csv(file, r, "tries") + 0)
-        }
-    if (!count)
-        fail(file ": no rows for " question)
-    if (question == "place")
-        put(sprintf("| %d | %.1f | %.1f | %.1f million | %.1f million |",
-                    count, least["ms"], most["ms"], least["tries"] / 1e6,
-                    most["tries"] / 1e6))
-    if (question == "price")
-        put_price(count)
-}
-
-# k is how many tries fail for each add that moves the sum, as a part of the
-# threads in flight.
-function add_trial(question, setting, in_flight, n, time, tries,    k, lanes) {
-    k = (tries - n) / (constant("MOVING") * in_flight)
-    if (question == "lifetime" && setting == "one add a thread")
-        left = sprintf("| %d | %.1f | %.2f", in_flight, time, k)
-    else if (question == "lifetime")
-        put(sprintf("%s | %.1f | %.2f |", left, time, k))
-    else if (question == "lanes") {
-        lanes = setting + 0
-        put(sprintf("| %d of 32 | %d | %.1f | %.2f |", lanes,
-                    in_flight * lanes / 32, time, k * 32 / lanes))
-    } else if (question == "block")
-        put(sprintf("| %d | %.1f | %.2f |", setting + 0, time, k))
-    else if (question == "carveout")
-        put(sprintf("| %s | %.1f | %.3g million | %.2f |",
-                    setting == "-1%" ? "the driver's choice" : setting, time,
-                    tries / 1e6, time * 1e6 / tries))
-    else if (question == "distance" && setting ~ /^2 bytes/) {
-        sub(/.*cells /, "", setting)
-        left = sprintf("| %d bytes | %.2f | %.0f", setting + 0,
-                       time * 1e6 / n, tries / n)
-    } else if (question == "distance")
-        put(sprintf("%s | %.3f | %.2f ns |", left, time * 1e6 / n,
-                    time * 1e6 * 16 / n))
-    else if (question == "place") {
-        keep("ms", time)
-        keep("tries", tries)
-    } else {
-        keep("price", time * 1e6 / tries)
-        sum["tt"] += tries * tries
-        sum["tn"] += tries * n
-        sum["nn"] += n * n
-        sum["ty"] += tries * time * 1e6
-        sum["ny"] += n * time * 1e6
-    }
-}
-
-function keep(what, value) {
-    if (!(what in least) || value < least[what])
-        least[what] = value
-    if (!(what in most) || value > most[what])
-        most[what] = value
-}
-
-# Least squares of ns on tries and n, without a constant.
-function put_price(count,    determinant) {
-    determinant = sum["tt"] * sum["nn"] - sum["tn"] * sum["tn"]
-    put(sprintf("| %d | %.2f | %.2f | %.2f | %.2f |", count, least["price"],
-                most["price"],
-                (sum["ty"] * sum["nn"] - sum["ny"] * sum["tn"]) / determinant,
-                (sum["ny"] * sum["tt"] - sum["ty"] * sum["tn"]) / determinant))
 }
 
 # --- any file ---
