@@ -41,7 +41,8 @@ function words_of(r, text,    c, name, s) {
     for (c = 1; c <= csv_columns[page]; c++) {
         name = csv_name[page, c]
         if (varies[c] && is_text[c] == text && name != time &&
-            name !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$|^how$/)
+            name !~ /_ms$|^ns_per_add$|^ratio|^result$|^gb_per_s$|^how$/ &&
+            name !~ /_error$|^version$|^sums$|^launch_bound$/)
             s = s (s == "" ? "" : ", ") (text ? "" : name " ") in_row(r, c)
     }
     return s

@@ -42,10 +42,11 @@ PYTHON ?= python3
 PEERS := $(patsubst tools/peers/%.cu,$(BUILD)/peers/%.so, \
            $(wildcard tools/peers/*.cu))
 
-### peers        time lessons 6 to 8 beside PyTorch, cuBLAS and CUB (ONLY=reduce)
+### peers        time our kernels beside PyTorch, cuBLAS and CUB (ONLY=reduce N=1000)
 peers: $(call on_gpu,$(PEERS))
 	$(on_cuda)
-	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(ONLY))
+	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(call q,$(ONLY))) \
+	    $(foreach size,ROWS WIDTH TABLE N,$(if $($(size)),$(call q,$(size)=$($(size)))))
 
 $(PEERS): $(BUILD)/peers/%.so: tools/peers/%.cu $(COMMON) \
     $(wildcard lessons/*/*) | backend known-arch

@@ -42,6 +42,57 @@ static __device__ void pattern_add_bf16(__nv_bfloat16 *array, size_t index,
         atomicAdd(target, value);
 }
 
+/* --- RED by hand, as CUTLASS has it for half2 and CuTe code for eight halves,
+ * written afresh: the address must be a multiple of 4 or 16 bytes --- */
+
+static __device__ void red_f16x2(half *target, half2 pair)
+{
+    asm volatile("red.global.add.noftz.f16x2 [%0], %1;"
+                 :
+                 : "l"(__cvta_generic_to_global(target)),
+                   "r"(*(unsigned *)&pair)
+                 : "memory");
+}
+
+/* These began with sm_90; below, header.py leaves them out. */
+
+static __device__ void red_bf16x2(half *target, __nv_bfloat162 pair)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.global.add.noftz.bf16x2 [%0], %1;"
+                 :
+                 : "l"(__cvta_generic_to_global(target)),
+                   "r"(*(unsigned *)&pair)
+                 : "memory");
+#endif
+}
+
+static __device__ void red_v4_f16x2(half *target, const half2 *pairs)
+{
+#if __CUDA_ARCH__ >= 900
+    const unsigned *bits = (const unsigned *)pairs;
+
+    asm volatile("red.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(target)), "r"(bits[0]),
+                   "r"(bits[1]), "r"(bits[2]), "r"(bits[3])
+                 : "memory");
+#endif
+}
+
+static __device__ void red_v4_bf16x2(half *target, const __nv_bfloat162 *pairs)
+{
+#if __CUDA_ARCH__ >= 900
+    const unsigned *bits = (const unsigned *)pairs;
+
+    asm volatile("red.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(target)), "r"(bits[0]),
+                   "r"(bits[1]), "r"(bits[2]), "r"(bits[3])
+                 : "memory");
+#endif
+}
+
 /* --- where a thread adds, and what: header.py knows the same --- */
 
 static __device__ unsigned place_of(unsigned i)
@@ -52,9 +103,12 @@ static __device__ unsigned place_of(unsigned i)
     return i ^ i >> 13;
 }
 
-/* 1 or -1, and 0 where i is no multiple of `every`. */
+/* A multiple of 1/256 above 0, up to 1. Or, where `every` is not 0: 1 or -1,
+ * and 0 where i is no multiple of `every`. */
 static __device__ float value_of(unsigned i, unsigned every)
 {
+    if (every == 0)
+        return (float)((place_of(i) >> 24) + 1) / 256;
     return i % every != 0 ? 0.0f : place_of(i) >> 31 ? -1.0f : 1.0f;
 }
 
@@ -88,6 +142,18 @@ static __global__ void add_pattern(struct cells c)
                 __float2half_rn(value_of(i, c.every)));
 }
 
+/* With no length to ask for: the cells of the whole array are 4-byte words. */
+static __global__ void add_red(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned at = place_of(i) & c.mask;
+    half value = __float2half_rn(value_of(i, c.every));
+    half none = __ushort_as_half(0x8000); /* -0 */
+
+    red_f16x2(c.base + at / 2 * 2, at % 2 ? __halves2half2(none, value)
+                                          : __halves2half2(value, none));
+}
+
 /* What this course is about. */
 static __global__ void add_plain(struct cells c)
 {
@@ -113,6 +179,17 @@ static __global__ void bf16_pattern(struct cells c)
 
     pattern_add_bf16((__nv_bfloat16 *)c.base, place_of(i) & c.mask, c.length,
                      __float2bfloat16_rn(value_of(i, c.every)));
+}
+
+static __global__ void bf16_red(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned at = place_of(i) & c.mask;
+    __nv_bfloat16 value = __float2bfloat16_rn(value_of(i, c.every));
+    __nv_bfloat16 none = __ushort_as_bfloat16(0x8000); /* -0 */
+
+    red_bf16x2(c.base + at / 2 * 2, at % 2 ? __halves2bfloat162(none, value)
+                                           : __halves2bfloat162(value, none));
 }
 
 static __global__ void bf16_plain(struct cells c)
@@ -149,6 +226,14 @@ static __global__ void two_half2(struct cells c)
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
     atomicAdd((half2 *)c.base + (place_of(i) & c.mask),
+              pair_of(value_of(i, c.every), 0));
+}
+
+static __global__ void two_red(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    red_f16x2(c.base + (size_t)(place_of(i) & c.mask) * 2,
               pair_of(value_of(i, c.every), 0));
 }
 
@@ -191,16 +276,51 @@ static __global__ void eight_half2(struct cells c)
         atomicAdd(first + k, pair_of(v, 2 * k));
 }
 
-static __global__ void bf16_eight_header(struct cells c)
+static __global__ void eight_red(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    half *first = c.base + (size_t)(place_of(i) & c.mask) * 8;
+    float v = value_of(i, c.every);
+    int k;
+
+    for (k = 0; k < 4; k++)
+        red_f16x2(first + 2 * k, pair_of(v, 2 * k));
+}
+
+static __global__ void eight_v4(struct cells c)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     float v = value_of(i, c.every);
-    __nv_bfloat162 pairs[4];
+    half2 pairs[4] = {pair_of(v, 0), pair_of(v, 2), pair_of(v, 4),
+                      pair_of(v, 6)};
+
+    red_v4_f16x2(c.base + (size_t)(place_of(i) & c.mask) * 8, pairs);
+}
+
+static __device__ void bf16_pairs_of(float v, __nv_bfloat162 *pairs)
+{
     int k;
 
     for (k = 0; k < 4; k++)
         pairs[k] = __floats2bfloat162_rn(v * (float)(2 * k + 1),
                                          v * (float)(2 * k + 2));
+}
+
+static __global__ void bf16_eight_v4(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    __nv_bfloat162 pairs[4];
+
+    bf16_pairs_of(value_of(i, c.every), pairs);
+    red_v4_bf16x2(c.base + (size_t)(place_of(i) & c.mask) * 8, pairs);
+}
+
+static __global__ void bf16_eight_header(struct cells c)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    __nv_bfloat162 pairs[4];
+
+    bf16_pairs_of(value_of(i, c.every), pairs);
     bf16_atomic_add8((__nv_bfloat16 *)c.base,
                      (size_t)(place_of(i) & c.mask) * 8, c.length, pairs);
 }
@@ -224,10 +344,13 @@ extern "C" void header_add(int kernel, void *base, size_t length, unsigned mask,
                            unsigned every, unsigned threads)
 {
     static void (*const kernels[])(struct cells) = {
-        add_header,        add_pattern,       add_plain,     bf16_header,
-        bf16_pattern,      bf16_plain,        two_header,    two_pattern,
-        two_half2,         eight_header,      eight_pattern, eight_half2,
-        bf16_eight_header, bf16_eight_pattern};
+        add_header,         add_pattern,   add_red,
+        add_plain,          bf16_header,   bf16_pattern,
+        bf16_red,           bf16_plain,    two_header,
+        two_pattern,        two_red,       two_half2,
+        eight_header,       eight_pattern, eight_v4,
+        eight_red,          eight_half2,   bf16_eight_header,
+        bf16_eight_pattern, bf16_eight_v4};
     struct cells c = {(half *)base, length, mask, every};
 
     kernels[kernel]<<<threads / BLOCK_THREADS, BLOCK_THREADS>>>(c);

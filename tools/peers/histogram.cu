@@ -8,6 +8,7 @@
 #error "make peers needs CUB, which comes with the CUDA Toolkit from 11.0 on"
 #endif
 #include <cub/device/device_histogram.cuh>
+#include <cub/version.cuh>
 
 /* Lesson 8's variant of this name, with its own grid; d_counts holds SLOTS
  * 64-bit counts, which it clears. Returns 0 where there is none of that name.
@@ -42,4 +43,9 @@ extern "C" size_t cub_histogram(void *d_temp, size_t temp_bytes,
     CHECK(cub::DeviceHistogram::HistogramEven(
         d_temp, temp_bytes, d_data, d_counts, VALUES + 1, 0, (int)VALUES, n));
     return temp_bytes;
+}
+
+extern "C" int cub_version(void)
+{
+    return CUB_VERSION;
 }

@@ -3,11 +3,13 @@
 Two vectors of 2^k halves, uniform in [-1, 1): a half can hold the result.
 b-shifted: b begins 2 bytes beyond a multiple of 16. all-0.1: as in the lesson;
 there cublasDotEx and torch.dot, which return a half, have to return inf, since
-no half reaches the sum. Ours and CUB return a float.
+no half reaches the sum. Ours and CUB return a float. CUB gets items of eight
+halves, by loads of 16 bytes; where n is small or b is shifted, of one half.
 """
 import ctypes
 
-RANDOM, SHIFTED, TENTH = "2^%d", "2^%d-b-shifted", "2^%d-all-0.1"
+SIZES = {"N": (0, (1 << 31) - 1)}  # 0: those of INPUTS
+RANDOM, SHIFTED, TENTH = "%s", "%s-b-shifted", "%s-all-0.1"
 INPUTS = [(RANDOM, power) for power in (16, 18, 20, 22, 25, 28, 30)]
 INPUTS += [(SHIFTED, 25), (SHIFTED, 28), (TENTH, 25)]
 CHUNK = 1 << 24                       # elements of the reference at a time
@@ -61,12 +63,13 @@ class Vectors:
         if relative and abs(self.sum) >= HALF_LIMIT:
             if abs(result) != float("inf"):
                 raise ValueError("%.9g, where a half must be inf" % result)
-            return
+            return float("inf")
         error = abs(result - self.sum)
         bound = FLOAT_ERROR * self.size + relative * abs(self.sum)
         if not error <= bound:
             raise ValueError("%.9g, and in double %.9g: off by %.3g, more than "
                              "%.3g" % (result, self.sum, error, bound))
+        return error / abs(self.sum)
 
 
 def ours(torch, library, v):
@@ -84,7 +87,8 @@ def ours(torch, library, v):
         def run(arguments=arguments, used=(v, scratch)):
             library.reduce_dot(*arguments)
 
-        yield name, run, None, lambda result=result: v.check(result.item(), 0)
+        yield (name, "this repository", "once", run, None,
+               lambda result=result: v.check(result.item(), 0))
 
 
 def cublas(torch, library, handle, v):
@@ -97,15 +101,27 @@ def cublas(torch, library, handle, v):
     def run():
         expect_success(library.cublasDotEx(*arguments), "cublasDotEx")
 
-    return ("cublasDotEx", run, None,
+    parts = []
+    for part in range(3):             # major, minor, patch
+        number = ctypes.c_int()
+        expect_success(library.cublasGetProperty(part, ctypes.byref(number)),
+                       "cublasGetProperty")
+        parts.append(str(number.value))
+    return ("cublasDotEx", "cuBLAS " + ".".join(parts), "once", run, None,
             lambda: v.check(result.item(), HALF_ERROR))
+
+
+def cub_version(library):
+    number = library.cub_version()
+    return "CUB %d.%d.%d" % (number // 100000, number // 100 % 1000,
+                             number % 100)
 
 
 def cub(torch, library, v):
     bytes_needed = ctypes.c_size_t(0)
     result = torch.full((1,), float("nan"), device="cuda")
     arguments = [ctypes.c_void_p(v.a.data_ptr()),
-                 ctypes.c_void_p(v.b.data_ptr()), ctypes.c_longlong(v.n),
+                 ctypes.c_void_p(v.b.data_ptr()), ctypes.c_int(v.n),
                  None, ctypes.byref(bytes_needed),
                  ctypes.c_void_p(result.data_ptr())]
     expect_success(library.reduce_cub(*arguments), "CUB")
@@ -116,7 +132,8 @@ def cub(torch, library, v):
     def run(temporary=temporary):  # which lives as long as this
         expect_success(library.reduce_cub(*arguments), "CUB")
 
-    return ("CUB", run, None, lambda: v.check(result.item(), 0))
+    return ("CUB", cub_version(library), "once", run, None,
+            lambda: v.check(result.item(), 0))
 
 
 def torch_dot(torch, v):
@@ -125,19 +142,23 @@ def torch_dot(torch, v):
     def run():
         result[:] = [torch.dot(v.a, v.b)]
 
-    return ("torch.dot", run, None,
+    return ("torch.dot", "PyTorch", "once", run, None,
             lambda: v.check(result[0].item(), HALF_ERROR))
 
 
-def cases(torch, library):
+def cases(torch, library, sizes):
+    lesson = library("reduce")
     blas = find_cublas()
     handle = ctypes.c_void_p()
     expect_success(blas.cublasCreate_v2(ctypes.byref(handle)), "cublasCreate")
     expect_success(blas.cublasSetPointerMode_v2(handle, DEVICE_POINTERS),
                    "cublasSetPointerMode")
-    for kind, power in INPUTS:
-        n = 1 << power
-        case = {"work": "half dot", "setting": kind % power, "bytes": 4 * n}
+    inputs = [(kind, 1 << power, "2^%d" % power) for kind, power in INPUTS]
+    if sizes["N"]:
+        inputs = [(kind, sizes["N"], str(sizes["N"]))
+                  for kind in (RANDOM, SHIFTED, TENTH)]
+    for kind, n, words in inputs:
+        case = {"work": "half dot", "setting": kind % words, "bytes": 4 * n}
         needed = 4 * n + 20 * CHUNK
         free = torch.cuda.mem_get_info()[0]
         if needed > free:
@@ -146,8 +167,8 @@ def cases(torch, library):
             yield case
             continue
         v = Vectors(torch, n, kind)
-        case["sides"] = list(ours(torch, library, v)) + [
-            cublas(torch, blas, handle, v), cub(torch, library, v),
+        case["sides"] = list(ours(torch, lesson, v)) + [
+            cublas(torch, blas, handle, v), cub(torch, lesson, v),
             torch_dot(torch, v)]
         yield case
         del v, case
