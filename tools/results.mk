@@ -42,7 +42,8 @@ PYTHON ?= python3
 PEERS := $(patsubst tools/peers/%.cu,$(BUILD)/peers/%.so, \
            $(wildcard tools/peers/*.cu))
 
-### peers        time our kernels beside PyTorch, cuBLAS and CUB (ONLY=reduce N=1000)
+### peers        time our kernels beside PyTorch, cuBLAS and CUB; some of them, at
+###              sizes of your own: ONLY=reduce N=1000, ONLY=scatter ROWS=1000
 peers: $(call on_gpu,$(PEERS))
 	$(on_cuda)
 	@$(PYTHON) tools/peers/peers.py $(BUILD)/peers $(if $(ONLY),--only $(call q,$(ONLY))) \
