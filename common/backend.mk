@@ -32,7 +32,7 @@ CPU_FLAGS := -std=gnu11 -Wall -Wextra -pthread -ffp-contract=off \
     -fno-strict-aliasing -fsanitize=alignment \
     -fsanitize-undefined-trap-on-error -Werror=implicit-function-declaration \
     -Werror=incompatible-pointer-types -Werror=int-conversion \
-    -Wno-unknown-pragmas -Icommon/cpu -Icommon -Iinclude
+    -Wno-unknown-pragmas -DCUDA_ON_CPU -Icommon/cpu -Icommon -Iinclude
 # F16C where this machine has it; on another kind a program runs only by chance.
 # What the compiler says of itself, as "gcc 12 -mf16c"; nothing if it does not run.
 CC_IS := $(strip $(shell { $(CC) -march=native -dM -E -x c /dev/null || $(CC) -dM -E -x c /dev/null; } 2>/dev/null | \

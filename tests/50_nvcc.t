@@ -106,6 +106,14 @@ SKIP: {
             "$lessons[$i]: compiles for sm_@archs without a warning");
     }
 
+  SKIP: {
+        skip_unless_full('the lessons for a debugger');
+        my @debug = run_jobs(map { [$nvcc, @nvcc_strict, '-G', '-arch=sm_90',
+            '-cubin', '-o', "$tmp/$_.cubin", "lessons/$_/$_.cu"] } @lessons);
+        is(join('', @{ $debug[$_] }), '0', "$lessons[$_]: compiles with -G")
+            for 0 .. $#lessons;
+    }
+
     # The rules are in force: operators on half, a variable that is not used.
     my @planted = (
         ['an operator on half', '__hmul_rn(a[i], b[i])', 'a[i] * b[i]'],

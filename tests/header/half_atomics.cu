@@ -1,7 +1,8 @@
 /* Checks include/half_atomics.h against a host reference, bit by bit: every
  * alignment to 16 bytes, lengths 0 to 20, every position and some outside, on
  * cells and neighbours of all kinds; all neighbours; many sums; allocations
- * that end with the array; and contention.
+ * that end with the array; and contention. With -DOVERLOADS, which takes C++,
+ * all adds by the name atomic_add_at, and those of floats.
  *
  * Prints a line for each; exit status 0 if all are right, else 1. Run by
  * tests/53_header.t. */
@@ -12,16 +13,45 @@
 #include "half_atomics.h"
 #include "device.h"
 
+#ifndef HALF_ATOMICS_ARCH
+#define HALF_ATOMICS_ARCH 0
+#endif
+#ifdef OVERLOADS
+#define half_atomic_add atomic_add_at
+#define half_atomic_add2 atomic_add_at
+#define half_atomic_add8 atomic_add_at
+#define bf16_atomic_add atomic_add_at
+#define bf16_atomic_add2 atomic_add_at
+#define bf16_atomic_add8 atomic_add_at
+#endif
+
 enum { BLOCK_THREADS = 256 };
 
 /* --- a call of one of the header's functions --- */
 
-enum what { ADD, ADD2, ADD8, BF16_ADD, BF16_ADD2, BF16_ADD8, WHATS };
+enum what {
+    ADD,
+    ADD2,
+    ADD8,
+    MAX,
+    MIN,
+    BF16, /* from here on: the same in bf16 */
+    BF16_MAX = BF16 + MAX,
+    BF16_MIN = BF16 + MIN,
+    WHATS = 2 * BF16
+};
 
-static const char *const names[WHATS] = {
-    "half_atomic_add", "half_atomic_add2", "half_atomic_add8",
-    "bf16_atomic_add", "bf16_atomic_add2", "bf16_atomic_add8"};
-static const int widths[WHATS] = {1, 2, 8, 1, 2, 8};
+static const char *const names[WHATS] = {"half_atomic_add",  "half_atomic_add2",
+                                         "half_atomic_add8", "half_atomic_max",
+                                         "half_atomic_min",  "bf16_atomic_add",
+                                         "bf16_atomic_add2", "bf16_atomic_add8",
+                                         "bf16_atomic_max",  "bf16_atomic_min"};
+static const int widths[BF16] = {1, 2, 8, 1, 1};
+
+static int width_of(int what)
+{
+    return widths[what % BF16];
+}
 
 /* The array starts at half `base` of all cells; the values are bits. */
 struct call {
@@ -40,24 +70,31 @@ static __device__ void perform_bf16(__nv_bfloat16 *base, const struct call *c)
 {
     const __nv_bfloat162 *from = (const __nv_bfloat162 *)c->values;
     __nv_bfloat162 pairs[4] = {from[0], from[1], from[2], from[3]};
+    __nv_bfloat16 value = *(const __nv_bfloat16 *)c->values;
 
-    if (c->what == BF16_ADD)
-        bf16_atomic_add(base, c->index, c->length,
-                        *(const __nv_bfloat16 *)c->values);
-    else if (c->what == BF16_ADD2)
+    if (c->what == BF16 + ADD)
+        bf16_atomic_add(base, c->index, c->length, value);
+    else if (c->what == BF16 + ADD2)
         bf16_atomic_add2(base, c->index, c->length, pairs[0]);
-    else
+    else if (c->what == BF16 + ADD8)
         bf16_atomic_add8(base, c->index, c->length, pairs);
+    else if (c->what == BF16_MAX)
+        bf16_atomic_max(base, c->index, c->length, value);
+    else
+        bf16_atomic_min(base, c->index, c->length, value);
 }
 
 static __device__ void perform(half *cells, const struct call *c)
 {
-    half *base = cells + c->base;
+    half *base = cells + c->base, value = __ushort_as_half(c->values[0]);
     half2 pairs[4];
 
     if (c->what == ADD) {
-        half_atomic_add(base, c->index, c->length,
-                        __ushort_as_half(c->values[0]));
+        half_atomic_add(base, c->index, c->length, value);
+    } else if (c->what == MAX) {
+        half_atomic_max(base, c->index, c->length, value);
+    } else if (c->what == MIN) {
+        half_atomic_min(base, c->index, c->length, value);
     } else if (c->what == ADD2) {
         half_atomic_add2(base, c->index, c->length, pair_of(c->values));
     } else if (c->what == ADD8) {
@@ -149,12 +186,7 @@ static uint16_t bf16_add(uint16_t a, uint16_t b)
 
 static int is_bf16(int what)
 {
-    return what >= BF16_ADD;
-}
-
-static uint16_t add_as(int what, uint16_t a, uint16_t b)
-{
-    return is_bf16(what) ? bf16_add(a, b) : fp16_add(a, b);
+    return what >= BF16;
 }
 
 static int is_nan_as(int what, uint16_t bits)
@@ -162,12 +194,35 @@ static int is_nan_as(int what, uint16_t bits)
     return (bits & 0x7fff) > (is_bf16(what) ? 0x7f80 : 0x7c00);
 }
 
+/* The larger or the smaller: a number before a NaN, -0 before +0. */
+static uint16_t choose(int what, uint16_t a, uint16_t b)
+{
+    double x = is_bf16(what) ? (double)bf16_to_float(a) : fp16_to_double(a);
+    double y = is_bf16(what) ? (double)bf16_to_float(b) : fp16_to_double(b);
+    int a_is_less = x < y || (x == y && (a & 0x8000) != 0);
+
+    if (is_nan_as(what, a) && is_nan_as(what, b))
+        return 0x7fff;
+    if (is_nan_as(what, a) || is_nan_as(what, b))
+        return is_nan_as(what, a) ? b : a;
+    return a_is_less == (what % BF16 == MIN) ? a : b;
+}
+
+/* What becomes of a cell that holds a. */
+static uint16_t next_of(int what, uint16_t a, uint16_t b)
+{
+    if (what % BF16 >= MAX)
+        return choose(what, a, b);
+    return is_bf16(what) ? bf16_add(a, b) : fp16_add(a, b);
+}
+
 /* Does to halves[0 … count - 1] what the call must do. A neighbour in the array
- * that shares its 4 bytes with a target gets -0 added: a NaN becomes 0x7fff. */
+ * that shares its 4 bytes with a target gets -0 added, or meets a NaN: if it is
+ * a NaN, it becomes 0x7fff. */
 static void expect(uint16_t *halves, const struct call *c)
 {
-    size_t width = (size_t)widths[c->what], first = c->index, skipped = 0, end,
-           i;
+    size_t width = (size_t)width_of(c->what), first = c->index, skipped = 0,
+           end, i;
     uint16_t *array = halves + c->base;
 
     if (first > SIZE_MAX - width) { /* begins before the array */
@@ -179,7 +234,7 @@ static void expect(uint16_t *halves, const struct call *c)
     end = c->length - first < width - skipped ? c->length
                                               : first + width - skipped;
     for (i = first; i < end; i++)
-        array[i] = add_as(c->what, array[i], c->values[i - first + skipped]);
+        array[i] = next_of(c->what, array[i], c->values[i - first + skipped]);
     if (((size_t)c->base + first) % 2 == 1 && first > 0 &&
         is_nan_as(c->what, array[first - 1]))
         array[first - 1] = 0x7fff;
@@ -411,7 +466,7 @@ static void check_allocations(void)
 
 enum { ARRAYS = PHASES * MAX_LENGTH, SPAN = ARRAYS * ARENA };
 
-/* Call number i: some array, position and function, values +1 and -1. */
+/* Some array, position and function; adds are of +1 and -1. */
 static void draw_call(struct call *c, int first_what, int whats)
 {
     uint32_t r = random_bits();
@@ -422,14 +477,19 @@ static void draw_call(struct call *c, int first_what, int whats)
     c->index = (r >> 16) % c->length;
     r = random_bits();
     c->what = first_what + (int)((r >> 8) % (unsigned)whats);
+    if (c->what % BF16 >= MAX) {
+        draw_values(c);
+        return;
+    }
     for (k = 0; k < 8; k++) {
         uint16_t one = bits_of_kind(c->what, 7);
         c->values[k] = (uint16_t)(one | (r >> k & 1) << 15);
     }
 }
 
-/* In any order the sums of up to `most` numbers +1 and -1 are exact. Counts the
- * adds of each cell, so that `most` is kept to. */
+/* In any order the sums of up to `most` numbers +1 and -1 are exact, and the
+ * largest is the largest. Counts the adds of each cell, so that `most` is kept
+ * to. */
 static void check_contention(int first_what, int whats, int count, int most)
 {
     static uint16_t halves[SPAN];
@@ -443,7 +503,7 @@ static void check_contention(int first_what, int whats, int count, int most)
     for (i = 0; i < count; i++) {
         struct call *c = &calls[i];
         draw_call(c, first_what, whats);
-        for (k = 0; k < widths[c->what]; k++)
+        for (k = 0; k < width_of(c->what); k++)
             if (c->index + (size_t)k < c->length)
                 adds[c->base + (long long)c->index + k]++;
         for (k = 0; k < (int)c->length; k++)
@@ -455,10 +515,39 @@ static void check_contention(int first_what, int whats, int count, int most)
             wrong++;
         }
     check_calls("contention", halves, SPAN, calls, count, 0);
-    finish(is_bf16(first_what) ? "bf16" : "half", count,
-           "calls under contention");
+    finish(names[first_what], count, "calls under contention");
     free(calls);
 }
+
+/* --- floats --- */
+
+#ifdef OVERLOADS
+enum { FLOATS = 5 };
+
+static __global__ void add_floats(float *base)
+{
+    atomic_add_at(base, (size_t)threadIdx.x - 2, FLOATS, 1.5f);
+}
+
+/* Of 32 threads the first two are before the array, the last ones after it. */
+static void check_floats(void)
+{
+    float cells[FLOATS + 4] = {0};
+    float *d_cells;
+    int i;
+
+    CHECK(cudaMalloc((void **)&d_cells, sizeof cells));
+    CHECK(cudaMemset(d_cells, 0, sizeof cells));
+    add_floats<<<1, 32>>>(d_cells + 2);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(cells, d_cells, sizeof cells, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(d_cells));
+    for (i = 0; i < FLOATS + 4; i++)
+        if (!(cells[i] == (i >= 2 && i < FLOATS + 2 ? 1.5f : 0.0f)))
+            wrong++;
+    finish("atomic_add_at", 32, "calls with a float");
+}
+#endif
 
 /* --- main --- */
 
@@ -473,12 +562,18 @@ int main(int argc, char **argv)
            lesson.arch, HALF_ATOMICS_ARCH);
     for (what = 0; what < WHATS; what++)
         check_alignments(what);
-    check_neighbours(ADD);
-    check_neighbours(BF16_ADD);
+    for (what = 0; what < WHATS; what++)
+        if (width_of(what) == 1)
+            check_neighbours(what);
     if (HALF_ATOMICS_ARCH == 0 || HALF_ATOMICS_ARCH >= 700)
         check_allocations();
     check_contention(ADD, 3, 1 << 18, 2048);
-    check_contention(BF16_ADD, 3, 24576, 256);
+    check_contention(BF16, 3, 24576, 256);
+    check_contention(MAX, 1, 1 << 16, 1 << 16);
+    check_contention(BF16_MIN, 1, 1 << 16, 1 << 16);
+#ifdef OVERLOADS
+    check_floats();
+#endif
     report("result", "%s", wrong == 0 ? "ok" : "WRONG");
     return wrong == 0 ? 0 : EXIT_WRONG;
 }
