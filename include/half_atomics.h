@@ -100,22 +100,18 @@
 #endif
 #endif
 
-/* What is done: ADD, MAX or MIN, plus BF16 for the other type; and what a
- * neighbour meets: -0 in an add, a NaN in the others. */
+/* What is done; odd: to a bf16. */
 enum {
-    HALF_ATOMICS_ADD = 0,
-    HALF_ATOMICS_BF16 = 1,
-    HALF_ATOMICS_MAX = 2,
-    HALF_ATOMICS_MIN = 4,
-    HALF_ATOMICS_MINUS_ZERO = 0x8000,
-    HALF_ATOMICS_NAN = 0x7fff
+    HALF_ATOMICS_ADD,
+    HALF_ATOMICS_BF16_ADD,
+    HALF_ATOMICS_MAX,
+    HALF_ATOMICS_BF16_MAX,
+    HALF_ATOMICS_MIN,
+    HALF_ATOMICS_BF16_MIN
 };
 
-/* ---- bits ---- */
-
-#define HALF_ATOMICS_BITS(value) ((unsigned)*(const unsigned short *)&(value))
-#define HALF_ATOMICS_BITS2(pair)                                               \
-    (HALF_ATOMICS_BITS((pair).x) | HALF_ATOMICS_BITS((pair).y) << 16)
+/* What a neighbour meets: -0 in an add, a NaN in the others. */
+enum { HALF_ATOMICS_MINUS_ZERO = 0x8000, HALF_ATOMICS_NAN = 0x7fff };
 
 /* ---- loops ---- */
 
@@ -138,15 +134,15 @@ static __device__ __forceinline__ float half_atomics_add_float(float a, float b)
 static __device__ __forceinline__ unsigned
 half_atomics_sum(unsigned short a, unsigned short b, int what)
 {
-    if (what & HALF_ATOMICS_BF16) {
+    if (what % 2) {
         __nv_bfloat16 sum = __float2bfloat16_rn(
             half_atomics_add_float(__bfloat162float(*(__nv_bfloat16 *)&a),
                                    __bfloat162float(*(__nv_bfloat16 *)&b)));
-        return HALF_ATOMICS_BITS(sum);
+        return *(unsigned short *)&sum;
     } else {
         __half sum = __float2half_rn(half_atomics_add_float(
             __half2float(*(__half *)&a), __half2float(*(__half *)&b)));
-        return HALF_ATOMICS_BITS(sum);
+        return *(unsigned short *)&sum;
     }
 }
 
@@ -155,7 +151,7 @@ half_atomics_sum(unsigned short a, unsigned short b, int what)
 static __device__ __forceinline__ unsigned
 half_atomics_next(unsigned a, unsigned b, int what)
 {
-    unsigned infinity = what & HALF_ATOMICS_BF16 ? 0x7f80 : 0x7c00;
+    unsigned infinity = what % 2 ? 0x7f80 : 0x7c00;
     unsigned a_key, b_key;
 
     if (what < HALF_ATOMICS_MAX)
@@ -223,11 +219,14 @@ half_atomics_loop16(void *target, unsigned value, int what)
                  : "l"(target), __VA_ARGS__                                    \
                  : "memory")
 
-/* As a pair, max and min have only the form with two registers of 16 bits. */
-#define HALF_ATOMICS_ASM_SPLIT(target, red, pair)                              \
-    HALF_ATOMICS_ASM(target,                                                   \
-                     "mov.b32 {low, high}, %1; " red " [at], {low, high}",     \
-                     "r"(pair))
+#define HALF_ATOMICS_CASE(of, instruction)                                     \
+    case of:                                                                   \
+        HALF_ATOMICS_ASM(word, instruction, "r"(pair));                        \
+        return;
+
+/* A pair of max or min has only the form of two registers. */
+#define HALF_ATOMICS_SPLIT(red)                                                \
+    "mov.b32 {low, high}, %1; " red " [at], {low, high}"
 
 /* Two at a multiple of 4 bytes. */
 static __device__ __forceinline__ void
@@ -235,30 +234,22 @@ half_atomics_pair(void *word, unsigned pair, int what)
 {
     switch (what) {
 #if HALF_ATOMICS_SM >= 600
-    case HALF_ATOMICS_ADD:
-        HALF_ATOMICS_ASM(word, "red.global.add.noftz.f16x2 [at], %1",
-                         "r"(pair));
-        return;
+        HALF_ATOMICS_CASE(HALF_ATOMICS_ADD,
+                          "red.global.add.noftz.f16x2 [at], %1")
 #endif
 #if HALF_ATOMICS_SM >= 900
-    case HALF_ATOMICS_ADD + HALF_ATOMICS_BF16:
-        HALF_ATOMICS_ASM(word, "red.global.add.noftz.bf16x2 [at], %1",
-                         "r"(pair));
-        return;
+        HALF_ATOMICS_CASE(HALF_ATOMICS_BF16_ADD,
+                          "red.global.add.noftz.bf16x2 [at], %1")
 #endif
 #ifdef HALF_ATOMICS_VECTORS
-    case HALF_ATOMICS_MAX:
-        HALF_ATOMICS_ASM_SPLIT(word, "red.global.max.noftz.v2.f16", pair);
-        return;
-    case HALF_ATOMICS_MIN:
-        HALF_ATOMICS_ASM_SPLIT(word, "red.global.min.noftz.v2.f16", pair);
-        return;
-    case HALF_ATOMICS_MAX + HALF_ATOMICS_BF16:
-        HALF_ATOMICS_ASM_SPLIT(word, "red.global.max.noftz.v2.bf16", pair);
-        return;
-    case HALF_ATOMICS_MIN + HALF_ATOMICS_BF16:
-        HALF_ATOMICS_ASM_SPLIT(word, "red.global.min.noftz.v2.bf16", pair);
-        return;
+        HALF_ATOMICS_CASE(HALF_ATOMICS_MAX,
+                          HALF_ATOMICS_SPLIT("red.global.max.noftz.v2.f16"))
+        HALF_ATOMICS_CASE(HALF_ATOMICS_MIN,
+                          HALF_ATOMICS_SPLIT("red.global.min.noftz.v2.f16"))
+        HALF_ATOMICS_CASE(HALF_ATOMICS_BF16_MAX,
+                          HALF_ATOMICS_SPLIT("red.global.max.noftz.v2.bf16"))
+        HALF_ATOMICS_CASE(HALF_ATOMICS_BF16_MIN,
+                          HALF_ATOMICS_SPLIT("red.global.min.noftz.v2.bf16"))
 #endif
     default:
         half_atomics_loop32(word, pair, 0, what);
@@ -270,7 +261,7 @@ half_atomics_pair(void *word, unsigned pair, int what)
 static __device__ __forceinline__ void
 half_atomics_four(void *target, const unsigned *w, int what)
 {
-    if (what & HALF_ATOMICS_BF16)
+    if (what % 2)
         HALF_ATOMICS_ASM(target,
                          "red.global.add.noftz.v2.bf16x2 [at], {%1, %2}",
                          "r"(w[0]), "r"(w[1]));
@@ -283,7 +274,7 @@ half_atomics_four(void *target, const unsigned *w, int what)
 static __device__ __forceinline__ void
 half_atomics_eight(void *target, const unsigned *w, int what)
 {
-    if (what & HALF_ATOMICS_BF16)
+    if (what % 2)
         HALF_ATOMICS_ASM(
             target, "red.global.add.noftz.v4.bf16x2 [at], {%1, %2, %3, %4}",
             "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]));
@@ -314,7 +305,7 @@ half_atomics_alone(void *target, unsigned value, int is_high, int what)
         return;
     }
 #if HALF_ATOMICS_SM >= 900
-    if (what == HALF_ATOMICS_ADD + HALF_ATOMICS_BF16) {
+    if (what == HALF_ATOMICS_BF16_ADD) {
         asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %1;"
                      "  atom.global.add.noftz.bf16 %0, [at], %0; }"
                      : "+h"(bits)
@@ -329,8 +320,7 @@ half_atomics_alone(void *target, unsigned value, int is_high, int what)
 
 /* ---- one, two and eight, given as bits ---- */
 
-/* With HALF_ATOMICS_CHECK: whether a call for `count` elements does anything.
- */
+/* With HALF_ATOMICS_CHECK: whether a call for `count` elements is in order. */
 static __device__ __forceinline__ void
 half_atomics_check(const void *base, size_t index, size_t length, size_t count)
 {
@@ -464,75 +454,78 @@ static __device__ __forceinline__ void half_atomics_all(unsigned short *base,
     }
 }
 
+/* `count` halves or bf16 at values: 1, 2 or 8. */
+static __device__ __forceinline__ void
+half_atomics_call(void *base, size_t index, size_t length, const void *values,
+                  int count, int what)
+{
+    const unsigned short *v = (const unsigned short *)values;
+    unsigned w[4];
+    int k;
+
+    half_atomics_check(base, index, length, (size_t)count);
+    for (k = 0; k < 4 && count > 1; k++)
+        w[k] = k < count / 2 ? v[2 * k] | (unsigned)v[2 * k + 1] << 16 : 0;
+    if (count == 1)
+        half_atomics_one((unsigned short *)base, index, length, v[0], what);
+    else if (count == 2)
+        half_atomics_two((unsigned short *)base, index, length, w[0], what);
+    else
+        half_atomics_all((unsigned short *)base, index, length, w, what);
+}
+
 /* ---- what to call ---- */
 
-/* base[index] += value, or the larger or the smaller of the two; if index <
- * length. */
-#define HALF_ATOMICS_ONE(name, type, what)                                     \
+#define HALF_ATOMICS_FUNCTION(name, type, value)                               \
     static __device__ __forceinline__ void name(type *base, size_t index,      \
-                                                size_t length, type value)     \
-    {                                                                          \
-        half_atomics_check(base, index, length, 1);                            \
-        half_atomics_one((unsigned short *)base, index, length,                \
-                         HALF_ATOMICS_BITS(value), what);                      \
-    }
+                                                size_t length, value)
+/* clang-format off */
 
-HALF_ATOMICS_ONE(half_atomic_add, __half, HALF_ATOMICS_ADD)
-HALF_ATOMICS_ONE(half_atomic_max, __half, HALF_ATOMICS_MAX)
-HALF_ATOMICS_ONE(half_atomic_min, __half, HALF_ATOMICS_MIN)
-HALF_ATOMICS_ONE(bf16_atomic_add, __nv_bfloat16,
-                 HALF_ATOMICS_ADD + HALF_ATOMICS_BF16)
-HALF_ATOMICS_ONE(bf16_atomic_max, __nv_bfloat16,
-                 HALF_ATOMICS_MAX + HALF_ATOMICS_BF16)
-HALF_ATOMICS_ONE(bf16_atomic_min, __nv_bfloat16,
-                 HALF_ATOMICS_MIN + HALF_ATOMICS_BF16)
+/* base[index] += value, if index < length. */
+HALF_ATOMICS_FUNCTION(half_atomic_add, __half, __half value)
+{ half_atomics_call(base, index, length, &value, 1, HALF_ATOMICS_ADD); }
+HALF_ATOMICS_FUNCTION(bf16_atomic_add, __nv_bfloat16, __nv_bfloat16 value)
+{ half_atomics_call(base, index, length, &value, 1, HALF_ATOMICS_BF16_ADD); }
 
 /* base[index] += pair.x and base[index + 1] += pair.y, each if it is there. */
-#define HALF_ATOMICS_TWO(name, type, pair_type, what)                          \
-    static __device__ __forceinline__ void name(type *base, size_t index,      \
-                                                size_t length, pair_type pair) \
-    {                                                                          \
-        half_atomics_check(base, index, length, 2);                            \
-        half_atomics_two((unsigned short *)base, index, length,                \
-                         HALF_ATOMICS_BITS2(pair), what);                      \
-    }
-
-HALF_ATOMICS_TWO(half_atomic_add2, __half, __half2, HALF_ATOMICS_ADD)
-HALF_ATOMICS_TWO(bf16_atomic_add2, __nv_bfloat16, __nv_bfloat162,
-                 HALF_ATOMICS_ADD + HALF_ATOMICS_BF16)
+HALF_ATOMICS_FUNCTION(half_atomic_add2, __half, __half2 pair)
+{ half_atomics_call(base, index, length, &pair, 2, HALF_ATOMICS_ADD); }
+HALF_ATOMICS_FUNCTION(bf16_atomic_add2, __nv_bfloat16, __nv_bfloat162 pair)
+{ half_atomics_call(base, index, length, &pair, 2, HALF_ATOMICS_BF16_ADD); }
 
 /* base[index + k] += half k of the eight in pairs[4], each if it is there. Keep
  * pairs in a local array: once inlined, it is four registers. */
-#define HALF_ATOMICS_EIGHT(name, type, pair_type, what)                        \
-    static __device__ __forceinline__ void name(                               \
-        type *base, size_t index, size_t length, const pair_type *pairs)       \
-    {                                                                          \
-        unsigned w[4] = {                                                      \
-            HALF_ATOMICS_BITS2(pairs[0]), HALF_ATOMICS_BITS2(pairs[1]),        \
-            HALF_ATOMICS_BITS2(pairs[2]), HALF_ATOMICS_BITS2(pairs[3])};       \
-                                                                               \
-        half_atomics_check(base, index, length, 8);                            \
-        half_atomics_all((unsigned short *)base, index, length, w, what);      \
-    }
+HALF_ATOMICS_FUNCTION(half_atomic_add8, __half, const __half2 *pairs)
+{ half_atomics_call(base, index, length, pairs, 8, HALF_ATOMICS_ADD); }
+HALF_ATOMICS_FUNCTION(bf16_atomic_add8, __nv_bfloat16,
+                      const __nv_bfloat162 *pairs)
+{ half_atomics_call(base, index, length, pairs, 8, HALF_ATOMICS_BF16_ADD); }
 
-HALF_ATOMICS_EIGHT(half_atomic_add8, __half, __half2, HALF_ATOMICS_ADD)
-HALF_ATOMICS_EIGHT(bf16_atomic_add8, __nv_bfloat16, __nv_bfloat162,
-                   HALF_ATOMICS_ADD + HALF_ATOMICS_BF16)
+/* base[index] becomes the larger or the smaller of itself and value. */
+HALF_ATOMICS_FUNCTION(half_atomic_max, __half, __half value)
+{ half_atomics_call(base, index, length, &value, 1, HALF_ATOMICS_MAX); }
+HALF_ATOMICS_FUNCTION(half_atomic_min, __half, __half value)
+{ half_atomics_call(base, index, length, &value, 1, HALF_ATOMICS_MIN); }
+HALF_ATOMICS_FUNCTION(bf16_atomic_max, __nv_bfloat16, __nv_bfloat16 value)
+{ half_atomics_call(base, index, length, &value, 1, HALF_ATOMICS_BF16_MAX); }
+HALF_ATOMICS_FUNCTION(bf16_atomic_min, __nv_bfloat16, __nv_bfloat16 value)
+{ half_atomics_call(base, index, length, &value, 1, HALF_ATOMICS_BF16_MIN); }
 
-/* The adds by one name, and one of a float. */
 #ifdef __cplusplus
-HALF_ATOMICS_ONE(atomic_add_at, __half, HALF_ATOMICS_ADD)
-HALF_ATOMICS_TWO(atomic_add_at, __half, __half2, HALF_ATOMICS_ADD)
-HALF_ATOMICS_EIGHT(atomic_add_at, __half, __half2, HALF_ATOMICS_ADD)
-HALF_ATOMICS_ONE(atomic_add_at, __nv_bfloat16,
-                 HALF_ATOMICS_ADD + HALF_ATOMICS_BF16)
-HALF_ATOMICS_TWO(atomic_add_at, __nv_bfloat16, __nv_bfloat162,
-                 HALF_ATOMICS_ADD + HALF_ATOMICS_BF16)
-HALF_ATOMICS_EIGHT(atomic_add_at, __nv_bfloat16, __nv_bfloat162,
-                   HALF_ATOMICS_ADD + HALF_ATOMICS_BF16)
-
-static __device__ __forceinline__ void atomic_add_at(float *base, size_t index,
-                                                     size_t length, float value)
+/* The adds by one name, and one of a float. */
+HALF_ATOMICS_FUNCTION(atomic_add_at, __half, __half value)
+{ half_atomic_add(base, index, length, value); }
+HALF_ATOMICS_FUNCTION(atomic_add_at, __half, __half2 pair)
+{ half_atomic_add2(base, index, length, pair); }
+HALF_ATOMICS_FUNCTION(atomic_add_at, __half, const __half2 *pairs)
+{ half_atomic_add8(base, index, length, pairs); }
+HALF_ATOMICS_FUNCTION(atomic_add_at, __nv_bfloat16, __nv_bfloat16 value)
+{ bf16_atomic_add(base, index, length, value); }
+HALF_ATOMICS_FUNCTION(atomic_add_at, __nv_bfloat16, __nv_bfloat162 pair)
+{ bf16_atomic_add2(base, index, length, pair); }
+HALF_ATOMICS_FUNCTION(atomic_add_at, __nv_bfloat16, const __nv_bfloat162 *pairs)
+{ bf16_atomic_add8(base, index, length, pairs); }
+HALF_ATOMICS_FUNCTION(atomic_add_at, float, float value)
 {
     half_atomics_check(base, index, length, 1);
     if (index < length)
@@ -540,16 +533,14 @@ static __device__ __forceinline__ void atomic_add_at(float *base, size_t index,
                          "f"(value));
 }
 #endif
+/* clang-format on */
 
 #undef HALF_ATOMICS_SM
 #undef HALF_ATOMICS_VECTORS
-#undef HALF_ATOMICS_BITS
-#undef HALF_ATOMICS_BITS2
 #undef HALF_ATOMICS_ASM
-#undef HALF_ATOMICS_ASM_SPLIT
-#undef HALF_ATOMICS_ONE
-#undef HALF_ATOMICS_TWO
-#undef HALF_ATOMICS_EIGHT
+#undef HALF_ATOMICS_CASE
+#undef HALF_ATOMICS_SPLIT
+#undef HALF_ATOMICS_FUNCTION
 
 #endif
 #endif
