@@ -320,17 +320,45 @@ SKIP: {
             "max.noftz.v2.$_") } qw(f16 bf16);
 }
 
-# --- the example of docs/half_atomics.md ---
+# --- docs/half_atomics.md ---
 
 SKIP: {
     skip_or_fail('there is no nvcc here') if !$nvcc;
-    my ($example) = slurp("$root/docs/half_atomics.md") =~
-        /^```c\n(\#include "half_atomics\.h"\n.*?)^```$/ms;
-    spew("$tmp/example.cu", $example // '');
-    like($example, qr/half_atomic_add8/, 'the page has an example');
+    my $page = slurp("$root/docs/half_atomics.md");
+    my ($example)  = $page =~ /^```c\n(\#include "half_atomics\.h"\n.*?)^```$/ms;
+    my ($template) = $page =~ /^```c\n(template .*?)^```$/ms;
+    my ($message)  = $page =~ /^```text\n(half_atomics\.h: .*?)^```$/ms;
+    like($message . "unspecified launch failure\n", $outside->(10, 10),
+        'the page has the message of HALF_ATOMICS_CHECK');
+    spew("$tmp/example.cu", $example . $template . join '', map {
+        "template __global__ void add_all($_ *, size_t, const size_t *,"
+            . " const $_ *);\n" } values %one);
     my ($status, $out, $err) = run($nvcc, @nvcc_strict, '-arch=sm_90',
         '-cubin', '-o', "$tmp/example.cubin", "$tmp/example.cu");
-    is("$status$out$err", '0', 'and it compiles without a warning');
+    is("$status$out$err", '0', 'its examples compile without a warning');
+    spew("$tmp/example.c", $example);
+    ($status, $out, $err) = run('gcc', cpu_flags('CC=gcc'), '-Werror',
+        '-fsyntax-only', "$tmp/example.c");
+    is("$status$out$err", '0', 'and the first one in the emulation');
+    my $nvdisasm = find_disassembler('nvdisasm');
+    skip_or_fail('there is no nvdisasm here') if !$nvdisasm;
+    my $rows = kernel_text('sass', 'add_rows',
+        Course::demangled((run($nvdisasm, '-c', "$tmp/example.cubin"))[1]));
+    like($rows, qr/\bLDG\.E\.128\b(?s:.*)\bREDG\.E\.ADD\.F16x8\b/,
+        'which loads and adds 16 bytes at once');
+
+    skip_unless_full('what the page says that does not compile');
+    for (['atomicAdd((float4 *)p, float4())', 80, 1],
+        ['atomicAdd((float4 *)p, float4())', 90, 0],
+        ['cuda::atomic_ref<__half>(*p).fetch_add(*p)', 90, 1],
+        ['cuda::atomic_ref<__half>(*p).exchange(*p)', 90, 0]) {
+        my ($call, $arch, $fails) = @$_;
+        spew("$tmp/call.cu", "#include <cuda/atomic>\n#include <cuda_fp16.h>\n"
+            . "__global__ void k(__half *p) { $call; }\n");
+        my ($status) = run($nvcc, '-std=c++17', "-arch=sm_$arch", '-cubin',
+            '-o', "$tmp/call.cubin", "$tmp/call.cu");
+        is($status != 0, $fails != 0, "sm_$arch: $call");
+    }
 }
 
 # --- NVRTC ---
