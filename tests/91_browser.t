@@ -38,6 +38,8 @@ sub rewrite {
     spew($to, $out);
 }
 rewrite('lessons/v2_fastadd/v2_fastadd.cu', "$tmp/v2_fastadd.c");
+my @cc = (qw(cc -O2), cpu_flags('BACKEND=cpu', 'CC=cc'), "-I$tmp");
+my @runtime = cpu_runtime('BACKEND=cpu', 'CC=cc');
 my %table;
 for my $name (qw(freeze slot storm)) {
     my ($source) = grep { -e } map { "tests/explorers/${name}_table.$_" } qw(c cu);
@@ -46,9 +48,8 @@ for my $name (qw(freeze slot storm)) {
         $file = "$tmp/$name.c";
         rewrite($source, $file);
     }
-    ($status, $out, $err) = run('cc', qw(-std=gnu11 -O2 -pthread
-        -ffp-contract=off -fno-strict-aliasing -Icommon/cpu -Icommon), "-I$tmp",
-        '-o', "$tmp/$name", $file, glob('common/cpu/*.c'), '-lm');
+    ($status, $out, $err) =
+        run(@cc, '-o', "$tmp/$name", $file, @runtime, '-lm');
     die "$source: $err" if $status;
     ($status, $table{$name}, $err) = run("$tmp/$name");
     die "$source: $err" if $status;
