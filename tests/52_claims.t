@@ -203,16 +203,7 @@ SKIP: {
     # Made anew for lesson 1; of the others, from what is kept.
     my @kept = ('lessons/v8_atomics/conformance.cu', @lessons);
     compile_kept($nvcc, @kept);
-    for my $name (map { basename($_, '.cu') } @kept) {
-        symlink kept_file($name, 90, $_), "$tmp/$name.$_" for qw(ptx cubin);
-    }
-    spew("$tmp/nvcc", <<"END", 0755);
-#!/bin/sh
-case \$5 in
--ptx | -cubin) cat "$tmp/\$(basename "\$8" .cu).\${5#-}" > "\$7" ;;
-*) exec '$nvcc' "\$@" ;;
-esac
-END
+    my $tools = kept_tools([90], map { basename($_, '.cu') } @kept);
     my @listings = files_of(qr/\.txt\z/, qw(results/ptx results/sass));
     my @expected = map { my $kind = $_;
         map { "results/$kind/$_.sm_90.txt" } 'conformance',
@@ -220,9 +211,10 @@ END
     is("@listings", join(' ', sort @expected),
         'results/ptx and results/sass: a listing for each program, no more');
     my @jobs = map { m{results/(\w+)/(?:lesson)?(\w+)\.};
-        [{ env => { BACKEND => undef, ARCH => undef } }, 'make', '-s',
-            '--no-print-directory', 'ARCH=sm_90', 'BACKEND=cpu',
-            'NVCC=' . ($2 eq '1' ? $nvcc : "$tmp/nvcc"), "$1$2"]
+        my $path = $2 eq '1' ? $ENV{PATH} : "$tools:$ENV{PATH}";
+        [{ env => { BACKEND => undef, ARCH => undef, PATH => $path } }, 'make',
+            '-s', '--no-print-directory', 'ARCH=sm_90', 'BACKEND=cpu',
+            'NVCC=' . ($2 eq '1' ? $nvcc : "$tools/nvcc"), "$1$2"]
     } @expected;
     my @results = run_jobs(@jobs);
     for my $i (0 .. $#expected) {
@@ -440,6 +432,7 @@ sub halved {
 }
 {
     my $tree = copy_tree('claims');
+    give_runtime($tree, 'BACKEND=cpu', 'BUILD=built');
     my $out  = '';
     for my $name (qw(corrections corrections_shared)) {
         my $source = slurp("$root/tools/$name.cu");

@@ -502,8 +502,8 @@ END_SH
     passes("make race$_", qr/^race$_: lesson $_ /, {}, "race$_") for 4, 5, 6;
     spew($mine, text(1, $solved));
     for my $races (qw(none start)) {
-        my @how = ({ env => { RACES => $races } }, "CC=$tmp/cc", "CFLAGS=-O0 -D$races",
-            'exercise1');
+        my @how = ({ env => { RACES => $races } }, "CC=$tmp/cc", 'exercise1');
+        unlink glob "$tree/build/cpu-*/race/away";
         passes("no races, $races", qr/^note .* be looked for here: .*\.race\.out$/m,
             @how);
         my $out = passes("no races, $races, again", qr/^exercise 1 is done/m, @how);

@@ -20,10 +20,11 @@ use Test::More;
 our @EXPORT = qw($root $ci $full $tmp $comma @columns slurp spew run run_jobs in_terminal
     onto_full which path_without with_awks find_nvcc find_disassembler no_pandoc
     has_gpu skip_or_fail skip_unless_full skip_unless_ci copy_tree edit plant
-    one_line files_of cpu_flags cpu_runtime make_site build_lessons build_planted build_programs run_ok cases_of
-    @sanitizers sanitizer_works with_sanitizers round_to_half bits_of value_of sums
-    $product read_report @archs @nvcc_strict compile_kept kept_ptx
-    kept_object kept_file disassemble kernel_text atomics $make $jobs);
+    one_line files_of cpu_flags cpu_runtime give_runtime make_site build_lessons
+    build_planted build_programs run_ok cases_of @sanitizers sanitizer_works
+    with_sanitizers round_to_half bits_of value_of sums $product read_report
+    @archs @nvcc_strict compile_kept kept_ptx kept_object kept_file kept_tools
+    disassemble kernel_text atomics $make $jobs);
 
 # CI=true: what is missing fails. FULL=1: also what make test leaves out to be
 # done in five minutes; skip_unless_full() says so. CI=true means both.
@@ -412,9 +413,13 @@ sub cpu_runtime {
     return map { "$dir/$_" } @names;
 }
 
-# Puts them where make will find them, and younger than the sources.
+# Puts them where make with @options will find them in $tree (in the directory
+# BUILD where that is among them), and younger than the sources.
 sub give_runtime {
-    my ($build, @options) = @_;
+    my ($tree, @options) = @_;
+    my ($build) = map { /^BUILD=(.*)/ ? $1 : () } @options;
+    @options = grep { !/^BUILD=/ } @options;
+    $build = File::Spec->rel2abs($build // ask_make(@options)->{build}, $tree);
     make_path($build);
     copy("$root/$_", $build) or die "$_: $!" for cpu_runtime(@options);
 }
@@ -447,7 +452,7 @@ sub build_lessons {
         if ($ENV{CUDA_VISIBLE_DEVICES} // 'x') eq '';
     delete $ENV{CPU_THREADS};
     my $tree = copy_tree('course');
-    give_runtime("$tree/" . ask_make()->{build});
+    give_runtime($tree);
     my ($status, $out, $err) = run({ dir => $tree }, $make, "-j$jobs", @targets);
     is($status, 0, "make @targets") or BAIL_OUT($err);
     my ($backend) = $out =~ /^BACKEND=(\w+)/m;
@@ -474,7 +479,7 @@ sub build_planted {
         eval { plant("lessons/$lesson", $to, @edits); 1 } or die "$what: $@";
         rename "$to/$program.cu", "$to/$names[$i].cu" or die "$to: $!";
     }
-    give_runtime("$tree/build");
+    give_runtime($tree, 'BUILD=build');
     my ($status, $out, $err) = run({ dir => $tree }, $make, '-k', "-j$jobs",
         'CFLAGS=-O0', 'BUILD=build', map { "build/$_" } @names);
     is($status, 0, 'the lessons with faults build') or diag($err);
@@ -485,7 +490,7 @@ sub build_planted {
 # Builds lessons or programs of tests/cpu into a directory, without a warning.
 sub build_programs {
     my ($programs, $what, $backend, $build, @options) = @_;
-    give_runtime($build, "BACKEND=$backend", @options);
+    give_runtime($root, "BACKEND=$backend", @options, "BUILD=$build");
     my ($status, $out, $err) = run($make, '-s', "-j$jobs",
         "BACKEND=$backend", "BUILD=$build", @options,
         map { "$build/$_" } @$programs);
@@ -674,14 +679,51 @@ sub kept_ptx {
     return demangled(-e $file ? slurp($file) : '');
 }
 
-# Its machine code, as run() gives it, with plain names.
-sub disassemble {
+# Its machine code, as a file that is kept as well, since nvdisasm takes its
+# time; and the rest of what run() returns.
+sub kept_listing {
     my ($name, $arch) = @_;
     my $nvdisasm = find_disassembler('nvdisasm');
     my @command = $nvdisasm ? ($nvdisasm, '-c')
         : (find_disassembler('cuobjdump'), '-sass');
-    my ($status, $out, $err) = run(@command, kept_file($name, $arch, 'cubin'));
-    return ($status, demangled($out), $err);
+    return (127, '', 'no disassembler') if !$command[0];
+    my $cubin = kept_file($name, $arch, 'cubin');
+    my $kept = "$cubin." . md5_hex(join ' ', @command, (stat $command[0])[7, 9]);
+    return (0, $kept, '') if -e $kept;
+    my ($status, $out, $err) = run(@command, $cubin);
+    return ($status, '', $err) if $status;
+    spew("$kept.$$", $out);
+    rename "$kept.$$", $kept or die "$kept: $!";
+    return (0, $kept, $err);
+}
+
+# The same as text, with plain names.
+sub disassemble {
+    my ($status, $kept, $err) = kept_listing(@_);
+    return ($status, $kept && demangled(slurp($kept)), $err);
+}
+
+# A directory with an nvcc and an nvdisasm for make ptxK and make sassK: they
+# show what is kept of the sources @names, for architectures @$archs.
+sub kept_tools {
+    my ($archs, @names) = @_;
+    my ($dir, $nvcc) = (tempdir(DIR => $tmp), find_nvcc());
+    for my $name (@names) {
+        for my $arch (@$archs) {
+            my %file = (sass => (kept_listing($name, $arch))[1]);
+            $file{$_} = kept_file($name, $arch, $_) for qw(ptx cubin);
+            symlink $file{$_}, "$dir/$name.sm_$arch.$_" for keys %file;
+        }
+    }
+    spew("$dir/nvcc", <<"END", 0755);
+#!/bin/sh
+case \$5 in -ptx | -cubin) ;; *) exec '$nvcc' "\$@" ;; esac
+kept=$dir/\$(basename "\$8" .cu).\${1#-arch=}
+[ ! -e "\$kept.sass" ] || cp "\$kept.sass" "\$7.sass" || exit
+cp "\$kept.\${5#-}" "\$7"
+END
+    spew("$dir/nvdisasm", "#!/bin/sh\nexec cat \"\$2.sass\"\n", 0755);
+    return $dir;
 }
 
 # _Z8dot_half… as dot_half…, in all names of a listing.
