@@ -29,7 +29,8 @@ sub check {
         or diag($out, $err);
 }
 
-check("$cc, everything", '', $cc, qw(-std=c11 -O2));
+# In .ci/run all pairs of halves: two minutes.
+check("$cc, everything", $full || $ci ? 'full' : '', $cc, qw(-std=c11 -O2));
 check("$cc -O0", 'quick', $cc, qw(-std=c11 -O0));
 check("$cc, integer arithmetic alone", 'quick', $cc,
     qw(-std=c11 -O3 -DFP16_FORCE_PORTABLE));
