@@ -32,7 +32,7 @@ link = if $(call ours,$(2)) || { [ ! -e $(2) ] && [ ! -L $(2) ]; }; then rm -f $
 name_of = $(word $(1),$(NAMES))
 source_of = $(or $(wildcard lessons/*/$(1).cu tests/cpu/$(1).cu), \
     $(patsubst own/%,%.cu,$(filter own/%,$(1))),lessons/$(1)/$(1).cu)
-headers_of = $(wildcard $(dir $(call source_of,$(1)))*.h)
+headers_of = $(wildcard $(dir $(call source_of,$(1)))*.h lessons/v6_scatter/*.h)
 
 # --- the backend, and what it builds with --------------------------------------
 

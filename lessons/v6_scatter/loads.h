@@ -1,4 +1,4 @@
-/* Loads from a row of the gradient that pad with -0 what is not in the row.
+/* Where a row goes, and loads of it that pad with -0 what is not in the row.
  * CUDA C++, and C11 in the CPU emulation. */
 #ifndef LOADS_H
 #define LOADS_H
@@ -7,6 +7,22 @@
 #include <stddef.h>
 
 #include "problem.h"
+
+/* The row of the table that row i goes to; -1 where there is none, as i or the
+ * index is out of range: then nothing is added. */
+static __device__ long long target_row(struct scatter s, long long i)
+{
+    long long row = i < s.rows ? s.index[i] : -1;
+
+    return row >= 0 && row < s.table_rows ? row : -1;
+}
+
+/* How many halves row `row` of the table starts above a multiple of `halves`
+ * halves, by its address. */
+static __device__ int skew_of(struct scatter s, long long row, int halves)
+{
+    return (int)((size_t)(s.table + row * s.width) / 2 % (size_t)halves);
+}
 
 /* 8 halves, as one load and one vector add take them. */
 struct eight {
@@ -21,7 +37,7 @@ static __device__ half load_half(const half *row, int width, int column)
 }
 
 /* row[column] and the half behind it. */
-static __device__ half2 load_pair(const half *row, int width, int column)
+static inline __device__ half2 load_pair(const half *row, int width, int column)
 {
     if (column >= 0 && column + 1 < width && ((size_t)(row + column) & 3) == 0)
         return *(const half2 *)(row + column);

@@ -51,25 +51,9 @@ static __device__ void red_four(float *target, const float *value)
 
 /* --- the kernels; struct scatter stands in problem.h --- */
 
-/* The row of the table that row i goes to; -1 where there is none, as i or the
- * index is out of range: then nothing is added. */
-static __device__ long long target_row(struct scatter s, long long i)
-{
-    long long row = i < s.rows ? s.index[i] : -1;
-
-    return row >= 0 && row < s.table_rows ? row : -1;
-}
-
 static __device__ size_t length_of(struct scatter s)
 {
     return (size_t)(s.table_rows * s.width);
-}
-
-/* How many halves row `row` of the table starts above a multiple of `halves`
- * halves, by its address. */
-static __device__ int skew_of(struct scatter s, long long row, int halves)
-{
-    return (int)((size_t)(s.table + row * s.width) / 2 % (size_t)halves);
 }
 
 static __global__ void scatter_2byte(struct scatter s)

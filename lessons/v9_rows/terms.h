@@ -1,0 +1,72 @@
+/* What is added: eight halves of a row as doubles, and back. CUDA C++, and C11
+ * in the CPU emulation. */
+#ifndef TERMS_H
+#define TERMS_H
+
+#include "../v6_scatter/loads.h"
+
+/* A row of the gradient or of the table. */
+struct term {
+    const half *row;
+    int skew;   /* of the target's row: see skew_of() */
+    int target; /* where the sum goes that ends here, or -1 */
+};
+
+static __device__ struct term term_of(struct scatter s, const half *array,
+                                      long long row, int target, int is_last)
+{
+    struct term t;
+
+    t.row = array + row * s.width;
+    t.skew = skew_of(s, target, 8);
+    t.target = is_last ? target : -1;
+    return t;
+}
+
+/* Group `group` of the eights that the target's row can touch. */
+static __device__ struct eight load_term(struct scatter s, struct term t,
+                                         int group)
+{
+    return s.aligned ? load_aligned(t.row + 8 * group)
+                     : load_eight(t.row, s.width, 8 * group - t.skew);
+}
+
+static __device__ void add_eight(double *sum, struct eight value)
+{
+    int k;
+
+    for (k = 0; k < 4; k++) {
+        sum[2 * k] += (double)__half2float(__low2half(value.pair[k]));
+        sum[2 * k + 1] += (double)__half2float(__high2half(value.pair[k]));
+    }
+}
+
+/* Rounds the sums to row[column] and the seven behind it; none outside of the
+ * row is written. */
+static __device__ void store_eight(half *row, int width, int column,
+                                   const double *sum)
+{
+    struct eight value;
+    int k;
+
+    for (k = 0; k < 4; k++)
+        value.pair[k] = __halves2half2(__double2half(sum[2 * k]),
+                                       __double2half(sum[2 * k + 1]));
+    if (column >= 0 && column + 8 <= width &&
+        ((size_t)(row + column) & 15) == 0) {
+        *(uint4 *)(row + column) = *(const uint4 *)value.pair;
+        return;
+    }
+    for (k = 0; k < 8; k++)
+        if (column + k >= 0 && column + k < width)
+            row[column + k] = __double2half(sum[k]);
+}
+
+/* What is at `sum`, which becomes 0. */
+static __device__ double take_double(double *sum)
+{
+    return __longlong_as_double(
+        (long long)atomicExch((unsigned long long *)sum, 0ULL));
+}
+
+#endif
