@@ -98,8 +98,8 @@ sub clean_lessons {
         next if $sanitizer eq 'thread' && ($single{$lesson} ||
             ($cc eq 'gcc' && $dear_to_gcc{$lesson}));
         my $help = (run("$build/$lesson", '--help'))[1];
-        my %small = ('--n' => $lesson eq 'v6_scatter' ? 2000 : '2^16',
-            '--runs' => 2);    # lesson 7 counts rows
+        my %small = ('--n' => $lesson =~ /v6_|v9_/ ? 2000 : '2^16',
+            '--runs' => 2);    # lessons 7 and 10 count rows
         my @options = map { $help =~ /^ +$_ N\b/m ? ($_, $small{$_}) : () }
             sort keys %small;
         @options = @{ $options{$lesson} }

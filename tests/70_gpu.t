@@ -23,11 +23,12 @@ my @lessons = map { s{.*/}{}r } sort glob 'lessons/v*_*';
 my ($built, $status) = run("make BACKEND=cuda all conformance");
 is($status, 0, 'the lessons build for this GPU') or diag $built;
 
-# A small run of each: lesson 7's --n counts rows, lesson 9 has none.
+# A small run of each: --n of lessons 7 and 10 counts rows, lesson 9 has none.
 my %small = (
     v5_reduce  => '--n 10000 --deterministic',
     v6_scatter => '--n 300 --table 100 --width 100',
     v8_atomics => '',
+    v9_rows    => '--n 3000 --table 500 --width 96 --again 3',
 );
 
 sub is_clean {

@@ -68,8 +68,10 @@ static inline int check_again(struct problem *p, struct scratch w,
         other += memcmp(first, p->result, bytes) != 0;
     }
     free(first);
-    report("", "%lld more runs, on three grids: %s", more,
-           other > 0 ? "NOT the same bits" : "the same bits");
+    if (more > 0)
+        report("", "%lld more run%s%s: %s", more, more > 1 ? "s" : "",
+               more > 2 ? ", on three grids" : "",
+               other > 0 ? "NOT the same bits" : "the same bits");
     return other == 0;
 }
 

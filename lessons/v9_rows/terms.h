@@ -1,9 +1,10 @@
-/* What is added: eight halves of a row as doubles, and back. CUDA C++, and C11
- * in the CPU emulation. */
+/* What is added: lists of rows, eight halves of one as doubles, and back. CUDA
+ * C++, and C11 in the CPU emulation. */
 #ifndef TERMS_H
 #define TERMS_H
 
 #include "../v6_scatter/loads.h"
+#include "scratch.h"
 
 /* A row of the gradient or of the table. */
 struct term {
@@ -21,6 +22,37 @@ static __device__ struct term term_of(struct scatter s, const half *array,
     t.skew = skew_of(s, target, 8);
     t.target = is_last ? target : -1;
     return t;
+}
+
+/* Lists what is to be added for the targets that begin in COLD places from
+ * `first` on: their rows of the table, each with its rows of the gradient. All
+ * lanes come here. Returns how many terms there are. */
+static __device__ int list_terms(struct scatter s, struct scratch w,
+                                 unsigned first, struct term *list)
+{
+    unsigned lane = threadIdx.x, below = (1u << lane) - 1, j;
+    int terms = 0;
+
+    for (j = 0; j < 2; j++) { /* the last may end in the next COLD */
+        unsigned at = first + j * COLD + lane, mine, starts;
+        struct place p = {0, 0, 0, 0};
+        int n, is_mine = 0;
+        if (at < w.used[COLD_ROWS]) {
+            p = w.cold[at];
+            is_mine = p.first >= first && p.first < first + COLD;
+        }
+        mine = __ballot_sync(0xffffffff, is_mine);
+        starts = __ballot_sync(0xffffffff, is_mine && at == p.first);
+        n = terms + __popc(mine & below) + __popc(starts & below);
+        terms += __popc(mine) + __popc(starts);
+        if (is_mine && at == p.first)
+            list[n++] = term_of(s, s.table, p.target, p.target, 0);
+        if (is_mine)
+            list[n] = term_of(s, s.gradient, p.row, p.target,
+                              at + 1 == p.first + p.rows);
+    }
+    __syncwarp(0xffffffff);
+    return terms;
 }
 
 /* Group `group` of the eights that the target's row can touch. */

@@ -30,11 +30,6 @@ enum {
 
 /* --- which rows go together; struct scratch stands in scratch.h --- */
 
-static __device__ long long thread_number(void)
-{
-    return (long long)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 /* Counts the rows of each target, and gives each row its number among them, in
  * whatever order they come. Where many rows go to one target, its counter would
  * be a hot cell, as lesson 1's. So a block first counts in shared memory: each
@@ -43,7 +38,7 @@ static __global__ void count_rows(struct scatter s, struct scratch w)
 {
     __shared__ int owner[SLOTS];
     __shared__ unsigned count[SLOTS];
-    long long i = thread_number();
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     int target = (int)target_row(s, i), slot = target & (SLOTS - 1), k, owns;
     unsigned number = 0;
 
@@ -73,18 +68,18 @@ static __global__ void count_rows(struct scatter s, struct scratch w)
 static __global__ void find_places(struct scatter s, struct scratch w)
 {
     __shared__ unsigned taken[USES]; /* by the block; then, what is before it */
-    long long i = thread_number();
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     int target = (int)target_row(s, i), me = (int)threadIdx.x;
     int is_first = target >= 0 && w.number[i] == 0;
     unsigned rows = is_first ? w.targets[target].rows : 0, at = 0;
+    unsigned places = rows > COLD ? (rows - 1) / PIECE + 1 : rows;
     int use = rows > COLD ? HOT_PIECES : COLD_ROWS;
 
     if (me < USES)
         taken[me] = 0;
     __syncthreads();
     if (is_first)
-        at =
-            atomicAdd(&taken[use], rows > COLD ? (rows - 1) / PIECE + 1 : rows);
+        at = atomicAdd(&taken[use], places);
     __syncthreads();
     if (me < USES)
         taken[me] = atomicAdd(&w.used[me], taken[me]);
@@ -96,26 +91,20 @@ static __global__ void find_places(struct scatter s, struct scratch w)
 /* Puts each row in its place, and says whose each piece of a hot target is. */
 static __global__ void place_rows(struct scatter s, struct scratch w)
 {
-    long long i = thread_number();
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     int target = (int)target_row(s, i);
-    struct target t;
-    struct place p;
-    unsigned number;
 
-    if (target < 0)
-        return;
-    t = w.targets[target];
-    number = w.number[i];
-    p.row = (unsigned)i;
-    p.target = target;
-    p.first = t.at;
-    p.rows = t.rows;
-    if (t.rows <= COLD)
-        w.cold[t.at + number] = p;
-    else
-        w.hot_rows[(long long)t.at * PIECE + number] = (unsigned)i;
-    if (t.rows > COLD && number % PIECE == 0)
-        w.hot[t.at + number / PIECE] = p;
+    if (target >= 0) {
+        struct target t = w.targets[target];
+        struct place p = {(unsigned)i, target, t.at, t.rows};
+        unsigned number = w.number[i];
+        if (t.rows <= COLD)
+            w.cold[t.at + number] = p;
+        else
+            w.hot_rows[(long long)t.at * PIECE + number] = p.row;
+        if (t.rows > COLD && number % PIECE == 0)
+            w.hot[t.at + number / PIECE] = p;
+    }
 }
 
 /* --- their sums --- */
@@ -156,37 +145,6 @@ static __device__ void add_terms(struct scatter s, struct scratch w,
                 finish_sum(s, w, list[t + a].target, group, sum);
         }
     }
-}
-
-/* Lists what is to be added for the targets that begin in COLD places from
- * `first` on: their rows of the table, each with its rows of the gradient. All
- * lanes come here. Returns how many terms there are. */
-static __device__ int list_terms(struct scatter s, struct scratch w,
-                                 unsigned first, struct term *list)
-{
-    unsigned lane = threadIdx.x, below = (1u << lane) - 1, j;
-    int terms = 0;
-
-    for (j = 0; j < 2; j++) { /* the last may end in the next COLD */
-        unsigned at = first + j * COLD + lane, mine, starts;
-        struct place p = {0, 0, 0, 0};
-        int n, is_mine = 0;
-        if (at < w.used[COLD_ROWS]) {
-            p = w.cold[at];
-            is_mine = p.first >= first && p.first < first + COLD;
-        }
-        mine = __ballot_sync(0xffffffff, is_mine);
-        starts = __ballot_sync(0xffffffff, is_mine && at == p.first);
-        n = terms + __popc(mine & below) + __popc(starts & below);
-        terms += __popc(mine) + __popc(starts);
-        if (is_mine && at == p.first)
-            list[n++] = term_of(s, s.table, p.target, p.target, 0);
-        if (is_mine)
-            list[n] = term_of(s, s.gradient, p.row, p.target,
-                              at + 1 == p.first + p.rows);
-    }
-    __syncwarp(0xffffffff);
-    return terms;
 }
 
 /* A warp for each COLD places and 8 columns for each lane. */
@@ -230,7 +188,7 @@ static __device__ int merge(struct scatter s, struct scratch w, struct place p,
     if (atomicAdd(done, rows) + rows < p.rows)
         return 0;
     __threadfence(); /* the count before the sums */
-    *done = 0;
+    atomicExch(done, 0u);
     for (k = 0; k < 8; k++)
         sum[k] =
             take_double(&low[k * s.groups]) + take_double(&high[k * s.groups]);
@@ -246,18 +204,18 @@ static __global__ void __launch_bounds__(PIECE, 6)
     __shared__ double sums[WARPS][8][LANES];
     unsigned n = blockIdx.x;
     int lane = (int)threadIdx.x, warp = (int)threadIdx.y, other, k;
+    int mine = warp * LANES; /* the first of this warp's rows in the piece */
 
     for (; n / w.chunks < w.used[HOT_PIECES]; n += gridDim.x) {
-        struct place p = w.hot[n / w.chunks];
-        unsigned left = p.rows - (n / w.chunks - p.first) * PIECE;
-        int rows = (int)(left < PIECE ? left : PIECE), mine = warp * LANES;
+        unsigned piece = n / w.chunks;
+        struct place p = w.hot[piece];
+        unsigned left = p.rows - (piece - p.first) * PIECE;
+        const unsigned *row = w.hot_rows + (long long)piece * PIECE + mine;
+        int rows = (int)(left < PIECE ? left : PIECE);
         int group = (int)(n % w.chunks) * LANES + lane;
         double sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
         if (mine + lane < rows)
-            lists[warp][lane] = term_of(
-                s, s.gradient,
-                w.hot_rows[(long long)(n / w.chunks) * PIECE + mine + lane],
-                p.target, 0);
+            lists[warp][lane] = term_of(s, s.gradient, row[lane], p.target, 0);
         __syncwarp(0xffffffff);
         if (group < s.groups)
             add_terms(s, w, lists[warp],
@@ -314,11 +272,10 @@ static void launch(int way, struct scatter s, struct scratch w, int blocks)
 {
     dim3 block = {LANES, WARPS, 1};
 
-    if (way == ROWS) {
+    if (way == ROWS)
         add_up(s, w, blocks);
-        return;
-    }
-    add_atomically<<<blocks_for(s.rows, WARPS), block>>>(s);
+    else
+        add_atomically<<<blocks_for(s.rows, WARPS), block>>>(s);
     CHECK(cudaGetLastError());
 }
 
@@ -350,10 +307,8 @@ int main(int argc, char **argv)
     rows = rows ? rows : lesson.emulated ? 8192 : 65536;
     width = width ? width : lesson.emulated ? 96 : 768;
     table_rows = table_rows ? table_rows : lesson.emulated ? 6282 : 50257;
-    if (!check_small()) {
-        complain("%s: not timed", lesson.program);
+    if (!check_small())
         return EXIT_WRONG;
-    }
     create_problem(&p, rows, (int)width, table_rows, (int)skew, (int)skew);
     w = create_scratch(p.s);
     report_work(p.s, w.bytes);
