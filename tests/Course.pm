@@ -469,7 +469,8 @@ sub build_lessons {
 # and so on.
 sub build_planted {
     my @faults = @_;
-    my $tree = copy_tree('planted', qw(Makefile common include tools));
+    my $tree = copy_tree('planted', qw(Makefile common include tools
+        lessons/v6_scatter)); # whose headers lesson 10 uses
     my @names = map { sprintf 'v%03d_planted', $_ } 1 .. @faults;
     for my $i (0 .. $#faults) {
         my ($what, $lesson, @edits) = @{ $faults[$i] };
