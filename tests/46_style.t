@@ -33,6 +33,12 @@ for my $file (@c) {
     my @long = long_lines(slurp($file));
     is("@long", '', "$file: 80 columns");
 }
+# How long a file beside a lesson may be; v9 has five kernels for one sum.
+my %most = ('v5_reduce.cu' => 350, 'v9_rows.cu' => 330);
+for my $file (files_of(qr/\.(?:cu|h)\z/, 'lessons')) {
+    my $lines = () = slurp($file) =~ /\n/g;
+    cmp_ok($lines, '<=', $most{ basename($file) } // 300, "$file: not too long");
+}
 is(join(' ', long_lines("a\n" . 'x' x 81 . "\n" . "\xe2\x80\xa6" x 80 . "\n")),
     '2', 'the check finds 81 columns, and counts characters');
 

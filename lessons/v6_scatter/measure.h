@@ -17,10 +17,9 @@
  * and m of the other (Higham, 1993). But no add in half is off by more than
  * what it adds, so the sum itself is a bound, too, and 0.1% for rounded group
  * sums. */
-static inline double bound_of(int variant, double m)
+static inline double bound_of(double m)
 {
-    double halves = variant == FLOAT ? 1 : m - 1;
-    double bound = expm1(halves * log1p(0x1p-11) + m * log1p(0x1p-24));
+    double bound = expm1((m - 1) * log1p(0x1p-11) + m * log1p(0x1p-24));
 
     return bound < 1.001 ? bound : 1.001;
 }
@@ -44,7 +43,7 @@ static inline struct findings examine(struct problem *p, int variant)
     f.ok = rest_is_untouched(p);
     for (row = 0; row < p->s.table_rows; row++) {
         const uint16_t *got = p->result + p->before + row * width;
-        double bound = bound_of(variant, (double)p->hits[row]);
+        double bound = bound_of((double)p->hits[row]);
         for (k = 0; k < width && p->hits[row] > 0; k++) {
             double exact = p->sum[row * width + k];
             double error = fabs(fp16_to_double(got[k]) - exact) / exact;
@@ -61,7 +60,7 @@ static inline struct findings examine(struct problem *p, int variant)
     if (!f.ok)
         fprintf(stderr, "%s: %s is wrong\n", lesson.program,
                 variant_names[variant]);
-    f.bound = bound_of(variant, (double)p->hits[p->hottest]);
+    f.bound = bound_of((double)p->hits[p->hottest]);
     f.hottest = fp16_to_double(p->result[p->before + p->hottest * width]);
     return f;
 }

@@ -17,23 +17,16 @@ struct scatter {
     half *table;
     const half *gradient;
     const long long *index;
-    float *sums; /* of the float variant, as the table is laid out; or NULL */
     long long rows, table_rows;
     int width;   /* halves in a row */
     int groups;  /* 16-byte groups that a row of the table can touch */
     int aligned; /* every row of both arrays starts at a multiple of 16 bytes */
 };
 
-/* Floats of s.sums: as many as the table has halves, and whole groups. */
-static inline size_t sums_bytes(struct scatter s)
-{
-    return (size_t)(s.table_rows * s.width + 16) * sizeof(float);
-}
+enum variant { BY_2BYTE, FAST, HALF2, VECTOR, GROUPED, VARIANTS };
 
-enum variant { BY_2BYTE, FAST, HALF2, VECTOR, GROUPED, FLOAT, VARIANTS };
-
-static const char *const variant_names[VARIANTS] = {
-    "2byte", "fast", "half2", "vector", "grouped", "float"};
+static const char *const variant_names[VARIANTS] = {"2byte", "fast", "half2",
+                                                    "vector", "grouped"};
 
 /* What the kernels need to know of the addresses. */
 static inline void set_groups(struct scatter *s)
@@ -95,7 +88,7 @@ static inline void create_problem(struct problem *p, long long rows, int width,
     p->halves = p->before + cells + GUARD;
     require_memory(
         (unsigned long long)(p->halves * 4 + rows * (width * 2 + 8)) +
-            sums_bytes(*s) + (lesson.emulated ? host_bytes(*s) : 0),
+            (lesson.emulated ? host_bytes(*s) : 0),
         "--n, --width or --table");
     p->gradient = (uint16_t *)host_memory(rows * width, sizeof(uint16_t));
     p->index = (long long *)host_memory(rows, sizeof(long long));
@@ -112,7 +105,6 @@ static inline void create_problem(struct problem *p, long long rows, int width,
     CHECK(cudaMemcpy(p->d_start, p->result, (size_t)p->halves * sizeof(half),
                      cudaMemcpyHostToDevice));
     CHECK(cudaMalloc((void **)&s->index, (size_t)rows * sizeof(long long)));
-    CHECK(cudaMalloc((void **)&s->sums, sums_bytes(*s)));
     s->table = p->d_halves + p->before;
     s->gradient = p->d_gradient + gradient_skew;
     set_groups(s);
@@ -124,7 +116,6 @@ static inline void destroy_problem(struct problem *p)
     CHECK(cudaFree(p->d_start));
     CHECK(cudaFree(p->d_gradient));
     CHECK(cudaFree((void *)p->s.index));
-    CHECK(cudaFree(p->s.sums));
     free(p->gradient);
     free(p->index);
     free(p->hits);

@@ -2,12 +2,12 @@
  * as the gradient of an embedding is. How fast can it be, and is it right?
  *
  * Answer: 16 bytes per add, and one add for many rows where rows meet. Grouping
- * the rows of a block by their index does both, and sums in float on the way;
- * what is then added in half still rounds, so only a float table is right.
+ * the rows of a block by their index does both, and sums in float on the way.
+ * What is then added in half still rounds: lesson 10 mends that.
  *
  * Build it alone:  nvcc -arch=native -Icommon -Iinclude -o lesson7 \
  *                      lessons/v6_scatter/v6_scatter.cu
- * It first checks six variants bit for bit on small tables. Then it times them
+ * It first checks five variants bit for bit on small tables. Then it times them
  * on uniform indices, on Zipf's and on all rows into one, and prints the worst
  * error of each beside the bound that it must keep, and which sums froze. */
 #include <cuda_fp16.h>
@@ -31,23 +31,6 @@ enum {
     SLICE = GROUP_ROWS / GROUP_TEAMS, /* of the sorted rows, for each team */
     AHEAD = 8                         /* loads in flight for each thread */
 };
-
-/* Adds four floats to the 16 bytes at `target`. */
-static __device__ void red_four(float *target, const float *value)
-{
-#if __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
-    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "l"(__cvta_generic_to_global(target)), "f"(value[0]),
-                   "f"(value[1]), "f"(value[2]), "f"(value[3])
-                 : "memory");
-#else
-    int k;
-
-    for (k = 0; k < 4; k++)
-        atomicAdd(target + k, value[k]);
-#endif
-}
 
 /* --- the kernels; struct scatter stands in problem.h --- */
 
@@ -144,12 +127,7 @@ static __device__ void flush_sums(struct scatter s, int row, int group,
     for (k = 0; k < 4; k++)
         value.pair[k] = __halves2half2(__float2half_rn(sum[2 * k]),
                                        __float2half_rn(sum[2 * k + 1]));
-    if (s.sums) {
-        if (column < s.width) {
-            red_four(s.sums + skew_of(s, 0, 8) + at, sum);
-            red_four(s.sums + skew_of(s, 0, 8) + at + 4, sum + 4);
-        }
-    } else if (column < s.width)
+    if (column < s.width)
         half_atomic_add8(s.table, (size_t)at, length_of(s), value.pair);
     for (k = 0; k < 8; k++)
         sum[k] = -0.0f; /* as the padding: x + -0 is x */
@@ -226,30 +204,12 @@ static __global__ void scatter_grouped(struct scatter s)
                   (int)threadIdx.y * SLICE, group);
 }
 
-/* The float variant: the grouped kernel adds to a table of floats, and this
- * converts each sum once. */
-static __global__ void convert_sums(struct scatter s)
-{
-    long long row = (long long)blockIdx.x * TEAMS + threadIdx.y;
-    long long at = row * s.width + threadIdx.x;
-
-    for (; row < s.table_rows && at < (row + 1) * s.width; at += TEAM) {
-        float sum = s.sums[skew_of(s, 0, 8) + at];
-        if (sum != 0)
-            s.table[at] = __float2half_rn(__half2float(s.table[at]) + sum);
-    }
-}
-
 static void launch(int variant, struct scatter s)
 {
     unsigned blocks = blocks_for(s.rows, TEAMS);
     unsigned groups = blocks_for(s.rows, GROUP_ROWS);
     dim3 block = {TEAM, TEAMS, 1}, group_block = {TEAM, GROUP_TEAMS, 1};
 
-    if (variant != FLOAT)
-        s.sums = NULL;
-    else
-        CHECK(cudaMemset(s.sums, 0, sums_bytes(s)));
     if (variant == BY_2BYTE)
         scatter_2byte<<<blocks, block>>>(s);
     else if (variant == FAST)
@@ -261,10 +221,6 @@ static void launch(int variant, struct scatter s)
     else
         scatter_grouped<<<groups, group_block>>>(s);
     CHECK(cudaGetLastError());
-    if (variant == FLOAT) {
-        convert_sums<<<blocks_for(s.table_rows, TEAMS), block>>>(s);
-        CHECK(cudaGetLastError());
-    }
 }
 
 /* --- the measurement --- */

@@ -1,20 +1,18 @@
 /* Lesson 7's kernels, and rows by TMA, for tools/peers/scatter.py: pointers are
- * device pointers, `variant` is one of the lesson's, and `sums` is as long as
- * sums_bytes() says (used by the float variant only). */
+ * device pointers, `variant` is one of the lesson's. */
 #define main lesson_main
 #include "../../lessons/v6_scatter/v6_scatter.cu"
 #undef main
 
 extern "C" void v6_scatter(int variant, void *table, long long table_rows,
                            int width, const void *gradient,
-                           const long long *index, long long rows, float *sums)
+                           const long long *index, long long rows)
 {
     struct scatter s;
 
     s.table = (half *)table;
     s.gradient = (const half *)gradient;
     s.index = index;
-    s.sums = sums;
     s.rows = rows;
     s.table_rows = table_rows;
     s.width = width;

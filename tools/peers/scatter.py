@@ -20,8 +20,7 @@ OURS = [("v9_rows", "once"),
         ("v6_scatter_grouped", "in half"),
         ("v6_scatter_vector", "in half"),
         ("v6_scatter_half2", "in half"),
-        ("v6_scatter_fast", "in half"),
-        ("v6_scatter_float", "once")]
+        ("v6_scatter_fast", "in half")]
 ONCE_ERROR = 2.0 ** -10               # of which one rounding is half
 FEW_ROWS = 3072                       # embedding_dense_backward sums in half
 HALF_LIMIT = 65520                    # rounds to inf
@@ -113,20 +112,17 @@ def our_run(torch, library, name, p):
         scratch = torch.zeros(lesson.v9_rows_scratch_bytes(rows, table_rows,
                                                            width),
                               dtype=torch.uint8, device="cuda")
+        arguments.append(ctypes.c_void_p(scratch.data_ptr()))
         call = lesson.v9_rows
     else:
         variant = library("scatter").v6_variant(name[11:].encode())
         if variant < 0:
             raise SystemExit("peers: lesson 7 has no variant " + name[11:])
         scratch = None
-        if name.endswith("float"):
-            scratch = torch.empty(p.table.numel() + 16, device="cuda")
         arguments.insert(0, variant)
         call = library("scatter").v6_scatter
-    arguments.append(ctypes.c_void_p(scratch.data_ptr())
-                     if scratch is not None else None)
 
-    def run(used=(p, scratch)):
+    def run(used=(p, scratch)):  # which live as long as this
         call(*arguments)
         return p.table
     return run
