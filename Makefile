@@ -48,7 +48,7 @@ COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 .DEFAULT_GOAL := help
-FOLDERS := build common exercises include lessons results solutions tests tools
+FOLDERS := build common examples exercises include lessons results solutions tests tools
 OWN := $(basename $(wildcard $(filter %.cu,$(wildcard *.cu))))
 ASKED_CU := $(filter %.cu,$(MAKECMDGOALS))
 .PHONY: help all conformance test clean backend writable known-arch known-cc $(LESSONS) \

@@ -218,8 +218,8 @@ sub broken {
     return @found;
 }
 
-my @pages = files_of(qr/\.md\z/, qw(README.md CONTRIBUTING.md docs lessons
-    results exercises solutions tests));
+my @pages = files_of(qr/\.md\z/, qw(README.md CONTRIBUTING.md docs
+    examples lessons results exercises solutions tests));
 cmp_ok(scalar @pages, '>=', 1, 'there are pages');
 for my $page (@pages) {
     my @broken = broken($page, slurp($page));

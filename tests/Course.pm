@@ -276,7 +276,8 @@ sub skip_unless_ci { skip_unless_full(@_) if !$ci }
 # --- copies of the tree ---
 
 my @parts = qw(Makefile README.md CONTRIBUTING.md LICENSE setup .clang-format
-    lessons common docs exercises include solutions results tests tools);
+    lessons common docs examples exercises include solutions results tests
+    tools);
 
 # A copy without what was built, or of @only, in a new directory called $name.
 sub copy_tree {

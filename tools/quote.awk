@@ -36,7 +36,8 @@ function load(file,    line, n) {
 }
 
 function language(file) {
-    return file ~ /\.(cu|c|h)$/ ? "c" : file ~ /Makefile$/ ? "make" : "text"
+    return file ~ /\.(cu|c|h)$/ ? "c" : file ~ /\.py$/ ? "python" : \
+           file ~ /Makefile$/ ? "make" : "text"
 }
 
 function print_lines(file, from, to) {

@@ -17,7 +17,7 @@ new=
 trap 'rm -f "$new"' EXIT
 trap 'exit 1' HUP INT TERM
 status=0
-for page in *.md docs/*.md lessons/*/*.md results/*.md; do
+for page in *.md docs/*.md examples/*/*.md lessons/*/*.md results/*.md; do
     [ -f "$page" ] || continue
     if ! text=$(awk -f tools/csv.awk -f tools/table_peers.awk \
         -f tools/table_storm.awk -f tools/table.awk -f tools/quote.awk "$page"); then
