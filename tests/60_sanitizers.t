@@ -90,6 +90,7 @@ my %dear_to_gcc = (v5_reduce => 1);
 my %options = (
     v6_scatter => [qw(--n 300 --width 24 --table 40 --runs 1)],
     v7_histogram => [qw(--n 4096 --runs 1)],
+    v9_rows => [qw(--n 300 --width 24 --table 40 --runs 1 --again 1)],
 );
 
 sub clean_lessons {

@@ -29,7 +29,7 @@ eval "$RACE_MAKE" '"$program"' > "$out" 2>&1 || cannot build
 
 # Little work: the lessons' own options, where they have them.
 n=2^16
-case $lesson in 7 | 10) n=2000 ;; esac # rows
+case $lesson in 7 | 10) n=300 ;; esac # rows
 if [ $# = 0 ]; then
     help=$("$program" --help 2> /dev/null) || :
     case $help in *'--runs N'*) set -- --runs 2 ;; esac
