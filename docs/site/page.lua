@@ -189,7 +189,9 @@ local function scroll(element)
     for i, head in ipairs(heads) do
         local label, column = pandoc.utils.stringify(head.contents), { head }
         for _, row in ipairs(element.bodies[1].body) do
-            row.cells[i].attributes['data-label'] = label
+            if #row.cells[i].contents > 0 then
+                row.cells[i].attributes['data-label'] = label
+            end
             table.insert(column, row.cells[i])
         end
         width = width + wanted(column) + 1
@@ -205,13 +207,11 @@ local function scroll(element)
 end
 
 -- A row of columns has three gaps or more, or stands far to the right; and
--- there is another near it. Beside these, two gaps do.
+-- there is another near it.
 local function in_columns(lines, i)
     for near = i - 2, i + 2 do
         local line = lines[near]
-        if near ~= i and line and line.is_row and (lines[i].is_row or lines[i].gaps == 2) then
-            return true
-        end
+        if near ~= i and line and line.is_row and lines[i].is_row then return true end
     end
     return false
 end
@@ -226,7 +226,7 @@ local function report(text)
         local label = line:sub(1, 10):match('^%l+ ?%d* +$') or
             line:match('^%s*%S+%s%s+') or ''
         table.insert(lines, { text = escape(line),
-            is_short = utf8.len(line) <= 30, gaps = gaps,
+            is_short = utf8.len(line) <= 30,
             is_row = (gaps >= 3 or indent > 16) and not line:match('^result '),
             hang = label ~= '' and #label <= 16 and #label or indent + 2 })
     end
