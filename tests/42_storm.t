@@ -118,7 +118,7 @@ my @rows5;
         for @{ $rows{frozen} };
     for my $table (qw(moving threads alternate count)) {
         for my $row (grep { $_->[-1] ne '-' } @{ $rows{$table} }) {
-            cmp_ok($row->[-1], '>', 1.5,
+            cmp_ok($row->[-1], '>', 1.1,
                 "lesson 5, $table, $row->[0] adds: more than one try");
         }
     }
@@ -192,8 +192,8 @@ my $n = $cpu ? 2000 : 1 << 16;
         my ($tries) = case_of('--n', $n, '--addends', $addends);
         cmp_ok($tries, '>', 1.5, "$addends: more than one try");
     }
-    my $before;
-    for my $cells (1, 4, 16, 256) {
+    my $before; # on a GPU, cells in the same 32 bytes queue as one
+    for my $cells (1, $cpu ? 4 : (), 16, 256) {
         my ($tries) = case_of('--n', $n, '--cells', $cells);
         cmp_ok($tries, '<', $before, "$cells cells: fewer tries than before")
             if defined $before;
