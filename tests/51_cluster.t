@@ -153,6 +153,29 @@ END
     }
 }
 
+# --- every release that PyPI has, with FULL=1: it fetches 16 wheels ---
+
+SKIP: {
+    skip 'FULL=1 fetches the releases of ptxas from PyPI', 1
+        if ($ENV{FULL} // 0) ne '1';
+    my @releases = $toolkits =~ /^(\d+\.\d+\.\d+) /mg;
+    my (%seen, @ptxas);
+    for my $release (grep { !$seen{$_}++ } @releases) {
+        my ($major) = split /\./, $release;
+        my $package = 'nvidia-cuda-nvcc' . ($major < 13 ? "-cu$major" : '');
+        my $to = "$tmp/$release";
+        my ($status, $out, $err) = run("$root/.venv/bin/python", '-m', 'pip',
+            qw(install -q --no-deps --target), $to, "$package==$release");
+        my ($ptxas) = glob "$to/nvidia/*/bin/ptxas";
+        ok($status == 0 && $ptxas, "$package $release has a ptxas")
+            or diag($err);
+        push @ptxas, $ptxas // ();
+    }
+    my ($status, $out, $err) = run('sh', $tool, @ptxas);
+    is("$status$err", '0', 'the table of them all');
+    is($out, $toolkits, 'results/cluster/toolkits.txt is fresh');
+}
+
 # --- the programs ---
 
 SKIP: {
