@@ -256,11 +256,11 @@ with_awks(sub {
     my %table = map { $_ => table($_, 'alike', @awk) }
         qw(fastest a_dot many_rows);
     is($table{fastest} =~ s/\A(?:.*\n){2}//r, <<'END_TABLE', "$name: fastest");
-| a dot, once | big | `v1_a` | 1 | 1.5e-07 | `CUB`, CUB 3.0.1 | 1.5 | inf | 1.50 |
-| many rows, in half | one | `v1_b` | 2 | 90% | `fast_`, PyTorch 2.11.0 | 4 | 93.8% | 2.00 |
-| many rows, in half | two | `v1_b` | 2 | 90% | `fast_`, PyTorch 2.11.0 | 8 | 93.8% | 4.00 |
-| many rows, once | one | `v1_c` | 3 | 0.0488% | `right_`, PyTorch 2.11.0 | 6 | 0 | 2.00 |
-| same, in half | x | `v1_b` | 2 | 90% | `fast_`, CUDA 13.0 | 2.001 | 90% | 1.00 |
+| a dot, once | big | `v1_a`: 1, off 1.5e-07 | `CUB`, CUB 3.0.1: 1.5, off inf | 1.50 |
+| many rows, in half | one | `v1_b`: 2, off 90% | `fast_`, PyTorch 2.11.0: 4, off 93.8% | 2.00 |
+| many rows, in half | two | `v1_b`: 2, off 90% | `fast_`, PyTorch 2.11.0: 8, off 93.8% | 4.00 |
+| many rows, once | one | `v1_c`: 3, off 0.0488% | `right_`, PyTorch 2.11.0: 6, off 0 | 2.00 |
+| same, in half | x | `v1_b`: 2, off 90% | `fast_`, CUDA 13.0: 2.001, off 90% | 1.00 |
 END_TABLE
     is($table{a_dot} =~ s/\A(?:.*\n){2}//r, <<'END_TABLE', "$name: all sides");
 | `v1_a`, this repository | 0.004†, off 1.5e-07 | 1, off 1.5e-07 |

@@ -44,9 +44,9 @@ function table_fastest(    r, key, base, other, work, works, i) {
             ratio_in(other[key]) > ratio_in(gain_most[work]))
             gain_most[work] = other[key]
     }
-    put("| work | on | ours | ms | worst error | the fastest other | ms |" \
-        " worst error | ratio |")
-    put("|---|---|---|--:|--:|---|--:|--:|--:|")
+    put("| work | on | ours: ms, worst error |" \
+        " the fastest other: ms, worst error | ratio |")
+    put("|---|---|---|---|--:|")
     for (i = 1; i <= works; i++) {
         put_gain(gain_least[work_of[i]])
         if (two_digits(gain_most[work_of[i]]) != \
@@ -58,8 +58,8 @@ function table_fastest(    r, key, base, other, work, works, i) {
 function two_digits(r) { return sprintf("%.2f", ratio_in(r)) }
 
 function put_gain(r) {
-    put(sprintf("| %s, %s | %s | `%s` | %.4g | %s | `%s`, %s | %.4g | %s |" \
-                " %s |", csv(file, r, "work"), csv(file, r, "sums"),
+    put(sprintf("| %s, %s | %s | `%s`: %.4g, off %s | `%s`, %s: %.4g, off %s" \
+                " | %s |", csv(file, r, "work"), csv(file, r, "sums"),
                 csv(file, r, "setting"), csv(file, ours[r], "side"),
                 ms_in(ours[r]), error_in(ours[r]), csv(file, r, "side"),
                 csv(file, r, "version"), ms_in(r), error_in(r),
