@@ -180,11 +180,21 @@ local function wanted(cells)
     return math.max(word, math.min(all, ROOMY))
 end
 
+-- A long name may break behind an underscore.
+local function break_names(str)
+    local parts = {}
+    for part in str.text:gmatch('[^_]+_*') do
+        if #parts > 0 then table.insert(parts, pandoc.RawInline('html', '<wbr>')) end
+        table.insert(parts, pandoc.Str(part))
+    end
+    return #parts > 1 and #str.text > ROOMY and parts or nil
+end
+
 -- A table that a phone has no room for becomes a card for each row there: each
 -- cell then shows the head of its column.
 local function scroll(element)
     tables = tables + 1
-    element = pandoc.walk_block(element, { Inlines = keep_units })
+    element = pandoc.walk_block(element, { Inlines = keep_units, Str = break_names })
     local heads, width, class = element.head.rows[1].cells, 0, 'table'
     for i, head in ipairs(heads) do
         local label, column = pandoc.utils.stringify(head.contents), { head }
