@@ -44,15 +44,16 @@ static void launch(int step, long long n);
 /* The sum of one launch. */
 static double read_sum(int step)
 {
-    uint16_t bits[2];
+    uint32_t bits;
     float sum;
 
-    CHECK(cudaMemcpy(bits, d_cell, sizeof bits, cudaMemcpyDeviceToHost));
-    memcpy(&sum, bits, sizeof sum);
-    return steps[step].type == HALF ? fp16_to_double(bits[0])
-           : steps[step].type == BF16
-               ? (double)__bfloat162float(__ushort_as_bfloat16(bits[0]))
-               : (double)sum;
+    CHECK(cudaMemcpy(&bits, d_cell, sizeof bits, cudaMemcpyDeviceToHost));
+    if (steps[step].type == HALF)
+        return fp16_to_double((uint16_t)bits);
+    if (steps[step].type == BF16) /* the upper half of a float */
+        bits <<= 16;
+    memcpy(&sum, &bits, sizeof sum);
+    return sum;
 }
 
 static double round_to(int type, double value)

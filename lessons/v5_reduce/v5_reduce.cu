@@ -9,10 +9,10 @@
  * It checks the inner product against double, on every alignment, climbs the
  * ladder from lesson 1 to here, and prints the errors of each type of sum.
  * --deterministic adds a version with the same bits on every run. */
-#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "bf16_add.h"
 #include "device.h"
 #include "options.h"
 #include "report.h"
