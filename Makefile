@@ -107,7 +107,7 @@ writable: # or one line says so, before the first compile
 on_gpu = $(if $(filter cuda,$(BACKEND)),$(1))
 
 include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
-    tools/pages.mk tools/results.mk)
+    tools/pages.mk tools/results.mk tools/class.mk)
 
 # --- the rest -----------------------------------------------------------------
 

@@ -24,5 +24,6 @@ BUILD_CU = text=$$(awk -f common/cpu/launch.awk "$$source") && \
     $(LINK) -o "$$program" "$$program.c" $(RUNTIME) -lm
 
 # And of what that made, "$program.race", which looks for races (tools/inside.mk).
-BUILD_RACE = $(RACE_MAKE) runtime && $(CC) $(CPU_FLAGS) $(CPPFLAGS) $(RACE_FLAGS) $(LDFLAGS) \
+BUILD_RACE = $(RACE_MAKE) runtime && $(LINK_RACE)
+LINK_RACE = $(CC) $(CPU_FLAGS) $(CPPFLAGS) $(RACE_FLAGS) $(LDFLAGS) \
     -o "$$program.race" "$$program.c" $(RUNTIME:$(BUILD)/%=$(BUILD)/race/%) -lm

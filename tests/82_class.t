@@ -1,0 +1,207 @@
+#!/usr/bin/env perl
+# A class: what make grade says of submissions, of which some loop, fork, flood,
+# race or are no submissions at all; and what make class leaves out.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Course;
+use File::Path qw(remove_tree);
+use Test::More;
+
+# Two exercises are enough: one in C, and one with a kernel.
+my ($c, $cu) = qw(15_banks.c 16_ring_ticket.cu);
+my $tree = copy_tree('a course');
+for my $folder (qw(exercises solutions)) {
+    opendir my $list, "$tree/$folder" or die;
+    unlink map { "$tree/$folder/$_" } grep { $_ ne $c && $_ ne $cu } readdir $list;
+}
+give_runtime($tree, 'BACKEND=cpu');
+my %sent;
+$sent{$_} = slurp("$root/solutions/$_") for $c, $cu;
+my $class = "$tmp/a class";
+
+# Has $name hand in the right answer to $c, with $from replaced.
+sub hand_in {
+    my ($name, $from, $to, $file) = @_;
+    spew("$class/$name/" . ($file // $c), changed($c, $from, $to));
+}
+
+sub changed {
+    my ($file, $from, $to) = @_;
+    my $text  = $sent{$file};
+    my $count = $text =~ s/\Q$from\E/$to/;
+    die "$file: there is no \"$from\"" if !$count;
+    return $text;
+}
+
+my $at     = 'return value * COPIES + copy;';
+my $marker = "$tmp/a child lives";
+my $child  = "if (fork() == 0) {\n setsid();\n if (fork() == 0) {\n sleep(2);\n"
+    . " fclose(fopen(\"$marker\", \"w\"));\n }\n _exit(0);\n }\n";
+my $unistd = "#include <unistd.h>\n";
+my @expected = (
+    # What is handed in; the states of both exercises.
+    ['an endless loop', sub { hand_in($_, $at, "for (;;)\n continue;\n") },
+        'timed out: after 10 seconds of work', 'missing'],
+    ['bombs of forks', sub {
+        hand_in($_, $at, "for (;;)\n fork();\n");
+        $_ = "$class/$_/$c";
+        spew($_, slurp($_) =~ s/^(?=static int word_of)/$unistd/mr);
+    }, 'processes: it starts another one, which no exercise needs', 'missing'],
+    ['children, detached', sub {
+        hand_in($_, $at, "$child$at");
+        $_ = "$class/$_/$c";
+        spew($_, slurp($_) =~ s/^(?=static int word_of)/$unistd/mr);
+    }, 'processes: it starts another one, which no exercise needs', 'missing'],
+    ['flood', sub {
+        hand_in($_, $at, "for (;;)\n puts(\"@{['flood ' x 20]}\");\n");
+    },
+        'too much output: more than 10 MB', 'missing'],
+    ['race', sub {
+        my ($inside) = slurp("$root/tests/wrong/16_ring_ticket/"
+            . 'race_plain_counter.txt');
+        spew("$class/$_/exercises/$cu", $sent{$cu} =~
+            s{(/\* TODO.*?\n).*?(?=/\* END)}{$1$inside}sr);
+    }, 'missing', qr/^race: 16_ring_ticket\.cu:\d+: a block of write_entries /],
+    ['deleted checks', sub {
+        hand_in($_, 'return (step + lane / 2) % COPIES', 'return step');
+        $_ = "$class/$_/$c";
+        spew($_, slurp($_) =~ s/^    check_\w+\(\);\n//gmr);
+    }, 'failed: step 0 of the sum takes 16 turns', 'missing'],
+    ['empty', sub { mkdir "$class/$_" }, 'missing', 'missing'],
+    ['from Windows', sub { # nested, UTF-8 with a mark; and UTF-16
+        spew("$class/$_/my work/$c.txt",
+            "\xef\xbb\xbf" . $sent{$c} =~ s/\n/\r\n/gr);
+        spew("$class/$_/my work/exercises/$cu", "\xff\xfe"
+            . $sent{$cu} =~ s/\n/\r\n/gr =~ s/(.)/$1\0/gsr);
+    }, 'passed', 'passed'],
+    ['lost marks', sub { hand_in($_, '/* END TODO */', '') },
+        'unreadable: of the 3 pairs of lines TODO and END TODO 2 are left',
+        'missing'],
+    ['no C', sub { hand_in($_, $at, 'return valve * COPIES + copy;') },
+        qr/^does not compile: 15_banks\.c:\d+:\d+: error: .*valve/, 'missing'],
+    ['links', sub {
+        mkdir "$class/$_";
+        symlink "$tree/solutions/$c", "$class/$_/$c";
+        symlink "$tree/solutions", "$class/$_/exercises";
+    }, 'unreadable: it is a link, which is not followed', 'missing'],
+    ["=odd, \"name\"\n-\$(touch x)", sub { # lines added outside of the regions
+        my $text = changed($c, $at, 'return times(value, COPIES) + (int)fabs(copy);');
+        $text =~ s/^(?=#include "exercise)/#include <math.h>\n/m;
+        $text =~ s{^(?=/\* TODO: the word)}{static int
+times(int a, int b)
+{
+    return a * b;
+}
+}m;
+        $text =~ s/^    check_turns.*/    return exercise_end();\n$&/m;
+        spew("$class/$_/$c", $text =~ s/    /\t/gr);
+    }, 'passed', 'missing'],
+    ['a link', sub { symlink "$tree/solutions", "$class/$_" },
+        ('unreadable: a link, which is not followed') x 2],
+    ['an archive.zip', sub { spew("$class/$_", 'PK') }, ('unreadable: '
+        . 'no folder; an archive has to be unpacked') x 2],
+    ['crash', sub { hand_in($_, $at, "*(volatile int *)4 = 0;\n$at") },
+        'failed: it crashed (signal SEGV)', 'missing'],
+    ['left early', sub { hand_in($_, $at, "exit(0);\n") },
+        'failed: it ended before all checks were made', 'missing'],
+    ['sent twice', sub {
+        hand_in("$_/draft", $at, $at);
+        hand_in("$_/final", $at, $at);
+    }, 'unreadable: there are two of it, in two folders', 'missing'],
+    ['a whole course', sub {
+        spew("$class/$_/the course/exercises/$cu",
+            slurp("$tree/exercises/$cu"));
+        hand_in("$_/the course/solutions", $at, $at);
+    }, 'missing', 'unchanged'],
+);
+for my $case (@expected) {
+    my ($name, $make_it) = @$case;
+    local $_ = $name;
+    $make_it->();
+}
+
+# A file as a table: quotes within a field are doubled, and it may have newlines.
+sub read_csv {
+    my ($text) = @_;
+    my @rows = ([]);
+    while ($text =~ /\G(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n)/g) {
+        my ($quoted, $plain, $end) = ($1, $2, $3);
+        push @{ $rows[-1] }, $plain // $quoted =~ s/""/"/gr;
+        push @rows, [] if $end eq "\n";
+    }
+    pop @rows;
+    return @rows;
+}
+
+my $listing = sub { (run('sh', '-c', 'ls -lnR "$1"; find "$1" -type f -exec cksum {} +',
+    'sh', $class))[1] };
+my $before = $listing->();
+my ($status, $out, $err) = run({ dir => $tree }, $make, 'grade', "DIR=$class",
+    'CFLAGS=-O0');
+is("$status$err", '0', 'make grade: no submission stops it') or diag($out);
+is($listing->(), $before, 'nothing in DIR is changed');
+my ($head, @rows) = read_csv(slurp("$tree/build/grade/grades.csv"));
+is("@$head", 'row submission passed 15_banks 16_ring_ticket', 'the CSV file');
+is(scalar @rows, scalar @expected, 'a row for each submission');
+my %row = map { $_->[1] => $_ } @rows;
+for my $case (@expected) {
+    my ($name, undef, @states) = @$case;
+    $name =~ s/\n/?/;
+    $name =~ s/^=/'=/;
+    my $row = $row{$name} // [('no row') x 5];
+    for my $i (0, 1) {
+        my $got = $row->[3 + $i];
+        ref $states[$i] ? like($got, $states[$i], "$name: $head->[3 + $i]")
+            : is($got, $states[$i], "$name: $head->[3 + $i]");
+    }
+    is($row->[2], scalar(grep { $_ eq 'passed' } @states), "$name: passed");
+}
+my @table = $out =~ /^ +\d+  (.*)$/mg;
+is(scalar @table, scalar @expected, 'a table with a row for each');
+like($out, qr/^ +\d+    P  P       2  from Windows$/m, 'all of Windows text');
+like($out, qr/^ +\d+    S  -       0  children, detached$/m, 'a child');
+like($out, qr/^ +\d+    -  R       0  race$/m, 'a race');
+cmp_ok(-s "$tree/build/grade/$row{flood}[0]/15_banks.txt", '<=', 65536,
+    'of a flood the beginning is kept');
+
+# What keeps a child from being started is what has done it: without, it lives.
+{
+    my $limits = (glob "'$tree'/build/cpu-*/limits")[0];
+    my $sh = "(setsid sh -c 'echo > \"$marker\"' &) ; sleep 1";
+    ok(!-e $marker, 'no child of a submission lives on');
+    is((run($limits, 5, 1, 'kill', 'sh', '-c', $sh))[0], 159,
+        'limits: who starts a process is ended');
+    ok(!-e $marker, 'and no process was started');
+    run($limits, 5, 1, 'allow', 'sh', '-c', $sh);
+    ok(-e $marker, 'which is seen where processes are allowed');
+    is((run($limits, 1, 1, 'refuse', 'sh', '-c', 'while :; do :; done'))[0], 152,
+        'limits: the time of its own work');
+  SKIP: {
+        skip_unless_full('ten seconds of waiting');
+        is((run($limits, 1, 1, 'allow', 'sleep', 60))[0], 124,
+            'limits: ten times as long by the clock');
+    }
+}
+
+# --- bad input ---
+
+spew("$tmp/one/$c", $sent{$c});
+mkdir "$tmp/nothing";
+for (
+    [[], qr/^make grade: say where the submissions are: make grade DIR=/],
+    [['DIR=nowhere at all'], qr/^make grade: there is no nowhere at all$/],
+    [['DIR=Makefile'], qr/^make grade: Makefile is no folder; each /],
+    [["DIR=$tmp/nothing"], qr/^make grade: \S+ is empty: each submission /],
+    [["DIR=$tmp/one"], qr/^make grade: \S+ holds 15_banks.c itself: is it one /],
+) {
+    my ($words, $line) = @$_;
+    my ($status, $out, $err) = run({ dir => $tree, env => { DIR => undef } },
+        $make, 'grade', @$words);
+    is("$status$out", '2', "make grade @$words: status 2");
+    one_line($err, $line, "make grade @$words: one line");
+}
+like(slurp("$tree/build/grade/grades.csv"), qr/race/, 'and the grades are kept');
+
+done_testing();
