@@ -16,7 +16,7 @@ for my $folder (qw(exercises solutions)) {
     opendir my $list, "$tree/$folder" or die;
     unlink map { "$tree/$folder/$_" } grep { $_ ne $c && $_ ne $cu } readdir $list;
 }
-give_runtime($tree, 'BACKEND=cpu');
+give_runtime($tree, 'BACKEND=cpu', 'CFLAGS=-O0');
 my %sent;
 $sent{$_} = slurp("$root/solutions/$_") for $c, $cu;
 my $class = "$tmp/a class";
@@ -203,5 +203,87 @@ for (
     one_line($err, $line, "make grade @$words: one line");
 }
 like(slurp("$tree/build/grade/grades.csv"), qr/race/, 'and the grades are kept');
+
+# --- make class: nothing of what a teacher keeps is left ---
+
+# A line of each answer to a question, of each hint, and of each region of the
+# solutions: what begins its comment.
+my @secrets;
+for my $file (glob "$root/solutions/*") {
+    my @regions = slurp($file) =~ m{/\* TODO.*?\n(.*?)^ */\* END TODO}gms;
+    push @secrets, map { m{^ */\* ([^\n]{20,}?)(?: \*/)?$}m } @regions;
+}
+cmp_ok(scalar @secrets, '>=', 17, 'the solutions say why');
+my $before_hints = @secrets;
+for my $text (slurp("$root/docs/exercises.md") =~
+    m{<summary>Exercise \d+,(.*?)</details>}gs) {
+    push @secrets, $text =~ /^- (.{20,})$/mg;
+}
+cmp_ok(scalar @secrets, '>=', $before_hints + 34, 'and there are hints');
+push @secrets, slurp("$root/docs/answers.md") =~ /^1\. (.{20,})$/mg;
+
+# The secrets that stand somewhere in a copy of the course.
+sub told {
+    my ($dir) = @_;
+    my (undef, $all) = run('sh', '-c', 'cd "$1" && find . -name .git -prune '
+        . '-o -type f -exec cat {} +', 'sh', $dir);
+    return grep { index($all, $_) >= 0 } @secrets;
+}
+my $whole = copy_tree('the whole');
+my $copy  = "$tmp/for a class/copy";
+($status, $out, $err) = run({ dir => $whole }, $make, '-s', 'class', "DIR=$copy");
+is("$status$err", '0', 'make class');
+is(scalar told($whole), scalar @secrets, 'the check finds what the course tells');
+is(join("\n", told($copy)), '', 'nothing of it is left in the copy');
+ok(!-e "$copy/$_", "the copy has no $_") for qw(solutions tests docs/answers.md
+    docs/teaching.md tools/grade.sh build);
+($status, undef, $err) = run({ dir => $whole }, $make, '-s', 'class', "DIR=$copy");
+is($status, 2, 'a second time');
+one_line($err, qr/^make class: .* is there already: name a new folder/,
+    'what is there is kept');
+
+my @lost;
+(my $pages) = (run('find', $copy, '-name', '*.md'))[1];
+for my $page (split /\n/, $pages) {
+    my ($dir) = $page =~ m{(.*)/};
+    (my $text = slurp($page)) =~ s/^```.*?^```//msg;
+    push @lost, map { "$page: $_" } grep { !/^[a-z]+:/ && !-e "$dir/$_" }
+        $text =~ /\]\(([^)#\s]+)[^)]*\)/g;
+}
+is(join("\n", @lost), '', 'no link leads to what is gone');
+
+give_runtime($copy, 'BACKEND=cpu');
+my %promise = (hint1 => qr/^exercise 1: .*: your teacher keeps these$/,
+    diff1 => qr/^exercise 1: .*: your teacher keeps these$/,
+    test => qr/^make test: this copy for a class has no tests$/);
+for my $target (sort keys %promise) {
+    ($status, $out, $err) = run({ dir => $copy }, $make, $target);
+    is("$status$out", '2', "in the copy make $target");
+    one_line($err, $promise{$target}, "in the copy make $target says why");
+}
+($status, $out, $err) = run({ dir => $copy, env => { BACKEND => 'cpu' } }, $make,
+    'exercise1');
+is($status, 2, 'in the copy exercise 1 does not pass untouched');
+like($err, qr/^exercise 1: .*\(a hint: make hint1\)$/m, 'it is built and run');
+($status, $out) = run({ dir => $copy, env => { BACKEND => 'cpu' } }, 'sh', '-c',
+    "$make lesson1 && ./lesson1 --n 2^16");
+is($status, 0, 'and lesson 1 runs') or diag($out);
+unlike((run({ dir => $copy }, $make))[1], qr/^(?:grade|class) /m,
+    'plain make does not speak of grades there');
+SKIP: {
+    skip_unless_ci('the pages of the copy');
+    skip_or_fail(no_pandoc()) if no_pandoc();
+    ($status, $out, $err) = run({ dir => $copy }, $make, 'docs');
+    is("$status$err", '0', 'and make docs renders the pages');
+}
+
+# Without git an exercise that was solved in place would tell.
+spew("$whole/exercises/$c", $sent{$c});
+($status, undef, $err) = run({ dir => $whole }, $make, '-s', 'class',
+    "DIR=$copy 2");
+is($status, 2, 'a solved exercise');
+one_line($err, qr/^make class: exercises\/$c is solved, and there is no git /,
+    'is not handed out');
+ok(!-e "$copy 2", 'nor is anything else');
 
 done_testing();

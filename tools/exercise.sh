@@ -18,6 +18,8 @@ seconds=10          # the time limit of a program
 race_seconds=60     # and of one in which races are looked for
 megabytes=50        # the most it may print
 all_hold='done      all checks hold'
+withheld=           # where make class has copied the course
+[ -d solutions ] || withheld=': your teacher keeps these'
 
 # shellcheck source=/dev/null
 . tools/exercise_state.sh
@@ -296,7 +298,7 @@ hints() {
 hint() {
     count=$(hints)
     [ "${count:-0}" -gt 0 ] ||
-        fail "exercise $number: docs/exercises.md has no hints for it"
+        fail "exercise $number: docs/exercises.md has no hints for it$withheld"
     shown=build/exercises.hints/$nn
     last=0
     if [ -f "$shown" ]; then last=$(sed -n '1s/^\([0-9][0-9]*\)$/\1/p' "$shown"); fi
@@ -322,7 +324,7 @@ hint() {
 # --- diff, solution ---
 
 need_solution() {
-    [ -f "$solution" ] || fail "exercise $number: $solution is missing"
+    [ -f "$solution" ] || fail "exercise $number: $solution is missing$withheld"
 }
 
 # Line ends and byte order marks are no difference.
