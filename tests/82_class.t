@@ -178,6 +178,21 @@ cmp_ok(-s "$tree/build/grade/$row{flood}[0]/15_banks.txt", '<=', 65536,
     ok(-e $marker, 'which is seen where processes are allowed');
     is((run($limits, 1, 1, 'refuse', 'sh', '-c', 'while :; do :; done'))[0], 152,
         'limits: the time of its own work');
+    is((run($limits, 5, 1, 'kill', 'sh', '-c', 'ulimit -v'))[1], "2097152\n",
+        'limits: memory');
+    is((run($limits, 5, 1, 'refuse', 'sh', '-c', 'ulimit -v'))[1],
+        (run('sh', '-c', 'ulimit -v'))[1], 'but for ThreadSanitizer');
+    my $pid = fork // die "fork: $!";
+    exec $limits, 9, 1, 'kill', 'sh', '-c', "echo \$\$ > '$tmp/pid'; exec sleep 60"
+        if !$pid;
+    for (1 .. 1200) {
+        last if -s "$tmp/pid";
+        select undef, undef, undef, 0.05;
+    }
+    kill 'TERM', $pid;
+    waitpid $pid, 0;
+    is($?, 15, 'limits: Ctrl-C and the like end it');
+    ok(!kill(0, 0 + slurp("$tmp/pid")), 'and the program');
   SKIP: {
         skip_unless_full('ten seconds of waiting');
         is((run($limits, 1, 1, 'allow', 'sleep', 60))[0], 124,

@@ -6,8 +6,8 @@
  * by the clock; MEGABYTES for each file that it writes, its output among them.
  * It may start threads, and no process: where it tries to, it is ended (kill),
  * or told that it cannot (refuse). So nothing of it is left behind. A compiler
- * may (allow), and its group is killed at the end. Addresses are not limited
- * with `refuse`, as ThreadSanitizer takes most of them.
+ * may (allow), and its group is killed at the end. It may have 2 GB of memory,
+ * which are not counted with `refuse`: ThreadSanitizer takes most addresses.
  *
  * Ends as the program does, or with 128 + the signal that ended it; with 124
  * when the time by the clock was up, 125 when it could not be started. This
@@ -34,7 +34,7 @@
 #endif
 
 static pid_t child;
-static volatile sig_atomic_t late;
+static volatile sig_atomic_t got; /* the last signal */
 
 static void set(int what, double most)
 {
@@ -105,14 +105,26 @@ static void no_processes(int refuse)
 
 static void stop(int signal)
 {
-    late = signal == SIGALRM;
+    got = signal;
     kill(-child, SIGKILL);
     kill(child, SIGKILL); /* for an instant it leads no group */
 }
 
-int main(int count, char **words)
+/* Who starts a program in the background has it ignore Ctrl-C. */
+static void stop_at(int signal)
 {
     struct sigaction action;
+
+    sigaction(signal, NULL, &action);
+    if (action.sa_handler == SIG_IGN)
+        return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = stop;
+    sigaction(signal, &action, NULL);
+}
+
+int main(int count, char **words)
+{
     int refuse, status, seconds;
     double megabytes;
 
@@ -131,19 +143,17 @@ int main(int count, char **words)
         set(RLIMIT_FSIZE, megabytes * 1048576);
         set(RLIMIT_CORE, 0);
         if (!refuse)
-            set(RLIMIT_AS, 8.0 * 1024 * 1048576);
+            set(RLIMIT_AS, 2048.0 * 1048576);
         if (strcmp(words[3], "allow") != 0)
             no_processes(refuse);
         execvp(words[4], words + 4);
         perror(words[4]);
         _exit(125);
     }
-    memset(&action, 0, sizeof action);
-    action.sa_handler = stop;
-    sigaction(SIGALRM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    stop_at(SIGALRM);
+    stop_at(SIGINT);
+    stop_at(SIGTERM);
+    stop_at(SIGHUP);
     alarm((unsigned)seconds * 10);
     while (child > 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
@@ -151,7 +161,11 @@ int main(int count, char **words)
     if (child < 0)
         return 125;
     kill(-child, SIGKILL);
-    if (late)
+    if (got == SIGALRM)
         return 124;
+    if (got) { /* who has called this is to end, too */
+        signal(got, SIG_DFL);
+        raise(got);
+    }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
