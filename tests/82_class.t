@@ -300,5 +300,21 @@ is($status, 2, 'a solved exercise');
 one_line($err, qr/^make class: exercises\/$c is solved, and there is no git /,
     'is not handed out');
 ok(!-e "$copy 2", 'nor is anything else');
+SKIP: {
+    skip_or_fail('there is no git here') if !which('git');
+    spew("$whole/exercises/$c", slurp("$root/exercises/$c"));
+    run({ dir => $whole }, 'sh', '-c', 'git init -q && git add -A && git -c '
+        . 'user.name=me -c user.email=me@localhost commit -qm unpacked');
+    spew("$whole/exercises/$c", $sent{$c});
+    ($status, undef, $err) = run({ dir => $whole }, $make, '-s', 'class',
+        "DIR=$copy 3");
+    is("$status$err", '0', 'with git it is');
+    is(slurp("$copy 3/exercises/$c"), slurp("$root/exercises/$c"),
+        'as git has it');
+    is(slurp("$whole/exercises/$c"), $sent{$c}, 'and the teacher keeps his own');
+    ($status, $out) = run({ dir => "$copy 3" }, $make, '-s', 'reset15');
+    is("$status$out", "0exercises/$c is as git has it; nothing was changed.\n",
+        'in the copy make reset works');
+}
 
 done_testing();
