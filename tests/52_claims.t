@@ -285,7 +285,7 @@ for my $question (@questions) {
 spew("$tmp/small.csv", <<'END_CSV');
 question,setting,in_flight,n,moving,ms,tries
 lanes,1,32,100,9,100,1
-lifetime,one add a thread,1000,5000,2798,2.5,1404000
+lifetime,one add per thread,1000,5000,2798,2.5,1404000
 lifetime,long-lived,1000,5000,2798,1.25,704500
 moving,start 31,1000,2000,64,3,34000
 waiting,3 blocks wait,1000,5000,2798,2,1404000

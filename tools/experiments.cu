@@ -100,7 +100,7 @@ static void ask_long_lived(void)
     for (b = 1; b <= 8; b++) {
         t.blocks_each = b;
         t.blocks = 0;
-        measure(&t, BY_HAND, "one add a thread", 0);
+        measure(&t, BY_HAND, "one add per thread", 0);
         t.blocks = (unsigned)(b * multiprocessors);
         measure(&t, BY_HAND, "long-lived", 0);
     }

@@ -276,7 +276,7 @@ function storm_k() {
         " again and again, make each other fail more often than threads that" \
         " add once and end. Of those, fewer fail where shared memory holds" \
         " down their number than where blocks that wait do."
-    lifetimes("one add per thread", 1, "setting", "one add a thread")
+    lifetimes("one add per thread", 1, "setting", "one add per thread")
     lifetimes("long-lived threads", 4, "setting", "long-lived")
     lifetimes("one add, and blocks that wait", 2, "question", "waiting")
     need_points()

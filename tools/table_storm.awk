@@ -113,7 +113,7 @@ function add_lifetime(question, setting, in_flight, figures,    line) {
     if (in_flight != row_of[1])
         return 0
     for (line = 1; line <= kinds; line++)
-        put("| " row_of[line] left[row_of[line], "one add a thread"] \
+        put("| " row_of[line] left[row_of[line], "one add per thread"] \
             left[row_of[line], "waiting"] left[row_of[line], "long-lived"] " |")
     return 1
 }
