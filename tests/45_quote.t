@@ -133,6 +133,10 @@ for (
         block('quote', $marker,
             "```c\n" . lines_of('code.c', $first, $last) . "```\n"));
 }
+refills('two ranges', block('quote', 'code.c "LIMIT" "LIMIT" "static int twice" "twice"', ''),
+    block('quote', 'code.c "LIMIT" "LIMIT" "static int twice" "twice"', "```c\n"
+        . join('', map { "$_\n" } (split /\n/, slurp("$tree/code.c"))[5, 9])
+        . "```\n"));
 refills('an empty block', block('quote', 'code.c LIMIT', ''),
     block('quote', 'code.c LIMIT',
         "```c\nstatic const int LIMIT = 10; /* a constant */\n```\n"));
@@ -205,6 +209,8 @@ for (
     ['a missing file, whole', 3, 'cannot read missing\.c', 'missing.c'],
     ['a range that does not begin', 3, 'no lines from "xyz" to "}"',
         'code.c "xyz" "}"'],
+    ['a range before the one before it', 3, 'no lines from "LIMIT" to "LIMIT"',
+        'code.c "static int twice" "}" "LIMIT" "LIMIT"'],
     ['a range that does not end', 3, 'no lines from "LIMIT" to "xyz"',
         'code.c "LIMIT" "xyz"'],
 ) {

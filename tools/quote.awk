@@ -3,7 +3,8 @@
 #
 #   <!-- quote FILE NAME -->           the definition of NAME, with its comment
 #   <!-- quote FILE "from" "to" -->    the lines from the first that contains
-#                                      from, to the next that contains to
+#                                      from, to the next that contains to;
+#                                      more such pairs may follow
 #   <!-- quote FILE -->                the whole file
 #   <!-- table FILE NAME -->           what tools/table.awk makes of a CSV file;
 #                                      FILE may be results/*.csv
@@ -110,16 +111,24 @@ function print_definition(file, name,    i, last, found, first, end) {
 
 # --- ranges ---
 
-function print_range(file, from, to,    i, first) {
+# words[2] and [4], [6] and [8], …: each range begins behind the one before it.
+function print_ranges(file, words, n,    w, i, first) {
     load(file)
-    for (i = 1; i <= count && !index(text[i], from); i++)
-        ;
-    first = i
-    for (; i <= count && !index(text[i], to); i++)
-        ;
-    if (i > count)
-        fail("no lines from \"" from "\" to \"" to "\" in " file)
-    print_lines(file, first, i)
+    print "```" language(file)
+    i = 1
+    for (w = 2; w < n; w += 4) {
+        for (; i <= count && !index(text[i], words[w]); i++)
+            ;
+        first = i
+        for (; i <= count && !index(text[i], words[w + 2]); i++)
+            ;
+        if (i > count)
+            fail("no lines from \"" words[w] "\" to \"" words[w + 2] "\" in " file)
+        for (; first <= i; first++)
+            print text[first]
+        i = first
+    }
+    print "```"
 }
 
 # --- results ---
@@ -190,7 +199,7 @@ function refill_figures(line,    out, kind, end, words, n, figure) {
     return out line
 }
 
-function refill_quote(marker,    rest, file, words) {
+function refill_quote(marker,    rest, file, words, n) {
     rest = marker
     sub(/^<!-- quote /, "", rest)
     sub(/ -->$/, "", rest)
@@ -199,8 +208,8 @@ function refill_quote(marker,    rest, file, words) {
     if (rest == file) {
         load(file)
         print_lines(file, 1, count)
-    } else if (split(rest, words, "\"") == 5)
-        print_range(file, words[2], words[4])
+    } else if ((n = split(rest, words, "\"")) > 4 && n % 4 == 1)
+        print_ranges(file, words, n)
     else {
         sub(/^[^ ]* /, "", rest)
         print_definition(file, rest)
