@@ -13,7 +13,7 @@ local page, work, language, here, strings
 local pages, by_source = {}, {}
 local links = {}     -- files that the page links to; they get pages, too
 local contents = {}  -- headings of the page
-local explorers = {}
+local explorers = {} -- names of those on the page
 local quoted         -- the file named by the marker above a block of code
 local tables = 0
 local level = 0      -- of the heading before
@@ -517,8 +517,11 @@ function Pandoc(doc)
                     within, new = false, nil
                 end
             elseif explorer then
-                within = true
-                table.insert(explorers, explorer)
+                if not exists('docs/site/explorers/' .. explorer .. '.js') then
+                    fail('there is no explorer ' .. explorer)
+                end
+                within = not block.text:match('</div>')
+                explorers[explorer] = true
                 new = { block, raw(html('<noscript><p>%s</p></noscript>',
                     strings.explorer)) }
             elseif block.t == 'RawBlock' then
@@ -573,11 +576,11 @@ function Pandoc(doc)
         :gsub('%%s', function() return name end)
     put('edit_url', escape(edit))
     meta.edit_here = not edit:match('^%a+:')
-    if #explorers > 0 then
-        meta.explorers = explorers
-        for _, name in ipairs(explorers) do
-            if name == 'storm' then meta.measured = true end
-        end
+    if next(explorers) then -- each script once, in any order
+        meta.explorers = pandoc.List()
+        for name in pairs(explorers) do meta.explorers:insert(name) end
+        meta.explorers:sort()
+        meta.measured = explorers.storm
     end
     return doc
 end

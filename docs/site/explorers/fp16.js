@@ -149,6 +149,13 @@ const select = (part, label, list, chosen) => `<label>${label}
 const facts = list => `<dl class="x-facts">${list.map(([part, label]) =>
   `<div><dt>${label}</dt><dd data-part="${part}">0</dd></div>`).join('')}</dl>`;
 
+/* Buttons of which one holds: press(name) says which. */
+const presets = (label, names) => `<div class="x-buttons" role="group"
+aria-label="${label}">${names.map(([name, text]) => `<button type="button"
+data-name="${name}" aria-pressed="false">${text}</button>`).join('')}</div>`;
+const press = (div, name) => div.querySelectorAll('[data-name]').forEach(
+  button => button.setAttribute('aria-pressed', button.dataset.name === name));
+
 const buttons = list => `<div class="x-buttons">${list.map(([part, label], i) =>
   `<button type="button" data-part="${part}"${i ? '' : ' class="x-main"'}>
   ${label}</button>`).join('')}</div>`;
@@ -194,16 +201,21 @@ const isOff = button => button.getAttribute('aria-disabled') === 'true';
 const turnOff = (button, off) => button.setAttribute('aria-disabled', off);
 
 /* Fills each div of the page that asks for the explorer: html stands in place
- * of the fallback; begin(part, on) is given its parts by name, and a way to
- * listen to them. */
-function explorer(name, html, begin) {
+ * of the fallback; begin(part, on, div, preset) is given its parts by name, a
+ * way to listen to them, and what it opens on: that of `cases` which the div
+ * names in data-preset, or the first. */
+function explorer(name, html, cases, begin) {
   function fill(div) {
     const part = name => div.querySelector(`[data-part="${name}"]`);
+    const preset = div.dataset.preset || Object.keys(cases)[0];
+    if (!Object.hasOwn(cases, preset))
+      throw new Error(`${name} has no preset ${preset}: ${
+        Object.keys(cases).join(', ')}`);
     div.innerHTML = html;
     div.setAttribute('role', 'group');
     div.setAttribute('aria-label', 'Explorer: ' + name);
     begin(part, (name, event, act) => part(name).addEventListener(event,
-      () => isOff(part(name)) || act()), div);
+      () => isOff(part(name)) || act()), div, preset);
     /* Only what changes from now on is read out. */
     setTimeout(() => div.querySelectorAll('.x-say, .x-result').forEach(
       p => p.setAttribute('aria-live', 'polite')), 500);
@@ -219,7 +231,7 @@ function explorer(name, html, begin) {
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 course.page = {
-  escape, key, options, select, facts, buttons, figure, drawing, svgText,
-  svgLine, svgDot, svgDiamond, explorer, isStill, turnOff
+  escape, key, options, select, facts, presets, press, buttons, figure,
+  drawing, svgText, svgLine, svgDot, svgDiamond, explorer, isStill, turnOff
 };
 }());

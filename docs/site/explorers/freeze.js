@@ -126,11 +126,22 @@ function describeAdd(f, one) {
     one.moves ? 'to' : 'back to'} ${result}.${still}`;
 }
 
-window.course.freeze = {freeze, sumAfter, oneAdd, describe};
+/* What n adds come to, most of them of no use where the sum freezes. */
+function describeAll(f, r, n) {
+  const sum = toNumber(f, sumAfter(f, r, n)), a = toNumber(f, r.addend);
+  return !Number.isFinite(a) || !Number.isFinite(sum) ? '' :
+    ` Of n = ${count(n)} adds, ${count(Math.min(n, r.moves))} move the sum: ` +
+    `it is ${text(sum)}, and the true sum ${text(a * n)}.`;
+}
+
+window.course.freeze = {freeze, sumAfter, oneAdd, describe, describeAll};
 
 /* --- on the page --- */
 
 const PRODUCT = 0.0099945068359375; /* of two halves of 0.1, as a half */
+const ALL = 2 ** 25; /* adds of lesson 1 */
+const cases = {lesson1: PRODUCT}; /* addends of half, seen at the freeze */
+let groups = 0; /* of radio buttons: one for each explorer of the page */
 const {key, svgLine, svgText, svgDot, svgDiamond} = page;
 
 const html = `<p class="x-title">Freeze</p>
@@ -138,7 +149,7 @@ const html = `<p class="x-title">Freeze</p>
 stop?</p>
 <div class="x-controls"><fieldset><legend>Format of the sum</legend>
 <div class="x-choices">${Object.keys(fp.formats).map((name, i) => `<label>
-<input type="radio" name="x-format" value="${name}"${i ? '' : ' checked'}>
+<input type="radio" value="${name}"${i ? '' : ' checked'}>
 <span>${name}</span></label>`).join('')}</div></fieldset>
 <label>Addend<input data-part="number" inputmode="decimal" autocomplete="off"
 spellcheck="false"></label>
@@ -158,7 +169,8 @@ ${page.figure('line', 'The next add')}
   key(svgLine(7, 0, 7, 14, 'half'), 'halfway')}</p>
 <p class="x-say" data-part="say"></p>
 ${page.buttons([['once', 'Add once'], ['run', 'Run'],
-  ['jump', 'Jump to the freeze'], ['reset', 'Reset']]) +
+  ['jump', 'Jump to the freeze'], ['all', `All ${count(ALL)}`],
+  ['reset', 'Reset']]) +
   page.facts([['adds', 'Adds'], ['moved', 'Moved the sum'], ['sum', 'Sum'],
     ['truth', 'True sum'], ['ratio', 'Sum / true sum']]) +
   page.figure('chart', 'The sum as a share of the true sum')}`;
@@ -247,7 +259,8 @@ function drawChart(f, r, adds, width) {
   inside += svgLine(x(r.moves), TOP, x(r.moves), BOTTOM, 'half') +
     '<path class="go" d="M' + places.sort((p, q) => p - q).map(
     n => x(n).toFixed(1) + ' ' + y(ratio(n)).toFixed(1)).join('L') + '"/>' +
-    label(0, '0') + label(r.moves, count(r.moves)) +
+    (x(r.moves) - LEFT > 40 ? label(0, '0') : '') +
+    label(r.moves, count(r.moves)) +
     svgText(x(r.moves) + 6, BOTTOM - 8, isFinal ? 'stops at ' + text(end) :
       'inf', '', 'start');
   if (isFinal && x(range) - x(r.moves) > 140)
@@ -268,8 +281,8 @@ function readNumber(typed) {
     Number(s) : undefined;
 }
 
-page.explorer('freeze', html, (part, on, div) => {
-  let f = fp.formats.half, asked = PRODUCT, r, adds = 0, timer = 0;
+page.explorer('freeze', html, cases, (part, on, div, preset) => {
+  let f = fp.formats.half, asked, r, adds = 0, timer = 0;
   const draw = [
     page.drawing(part('line'), 150, width =>
       drawLine(f, sumAfter(f, r, adds), r.addend, width)),
@@ -297,6 +310,7 @@ page.explorer('freeze', html, (part, on, div) => {
       row('Sum', bits, ulp > 0 ? ', ulp ' + text(ulp) : '');
     for (const name of ['run', 'jump'])
       page.turnOff(part(name), adds >= r.moves);
+    page.turnOff(part('all'), adds === ALL);
     draw.forEach(redraw => redraw());
   }
 
@@ -315,8 +329,9 @@ page.explorer('freeze', html, (part, on, div) => {
 
   function begin(addend) {
     r = freeze(f, addend);
-    part('result').textContent = describe(f, r, asked);
-    goTo(0);
+    part('result').textContent = describe(f, r, asked) +
+      describeAll(f, r, ALL);
+    goTo(r.moves);
   }
 
   function complain(name, message) {
@@ -352,11 +367,14 @@ page.explorer('freeze', html, (part, on, div) => {
     part('number').value = Object.is(asked, -0) ? '-0' : String(asked);
     begin(parseInt(s, 16));
   });
-  div.querySelectorAll('[name=x-format]').forEach(input =>
+  groups++;
+  div.querySelectorAll('[type=radio]').forEach(input => {
+    input.name = 'x-format' + groups;
     input.addEventListener('change', () => {
       f = fp.formats[input.value];
       take(asked);
-    }));
+    });
+  });
   div.querySelectorAll('[data-addend]').forEach(button =>
     button.addEventListener('click', () => {
       part('number').value = button.dataset.addend;
@@ -364,6 +382,7 @@ page.explorer('freeze', html, (part, on, div) => {
     }));
   on('once', 'click', () => goTo(adds + 1));
   on('jump', 'click', () => goTo(r.moves));
+  on('all', 'click', () => goTo(ALL));
   on('reset', 'click', () => goTo(0));
   on('run', 'click', () => {
     const isStill = page.isStill(), turns = isStill ? 10 : 200;
@@ -380,7 +399,7 @@ page.explorer('freeze', html, (part, on, div) => {
       show();
     }, isStill ? 700 : 40);
   });
-  part('number').value = PRODUCT;
-  take(PRODUCT);
+  part('number').value = cases[preset];
+  take(cases[preset]);
 });
 }());

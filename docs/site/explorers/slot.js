@@ -73,7 +73,8 @@ window.course.slot = {fastAdd, describe};
 
 /* --- on the page --- */
 
-/* Each way, with a base, a length and an index that show it. */
+/* Each way, with a base, a length and an index that show it; each can be
+ * opened on, and `failing` is one that fails. */
 const variants = {
   right: ['as in lesson 3', 2, 5, 2],
   parity: ['index & 1 in place of the address', 2, 5, 2],
@@ -81,6 +82,8 @@ const variants = {
   wrap: ['tests index < length − 1, unsigned', 0, 0, 0],
   plus: ['pads with +0, not −0', 0, 4, 1]
 };
+const cases = Object.assign({failing: 'parity'},
+  Object.fromEntries(Object.keys(variants).map(name => [name, name])));
 
 function numbers(from, to, step, name = String) {
   const list = [];
@@ -151,9 +154,8 @@ function cell(o, r, address) {
   return s + '</span>';
 }
 
-page.explorer('slot', html, (part, on) => {
-  const o = {variant: 'right', base: 2, length: 5, index: 2, value: 0x3c00,
-    neighbour: MINUS_ZERO, target: 0x3c00};
+page.explorer('slot', html, cases, (part, on, div, preset) => {
+  const o = {variant: cases[preset], value: 0x3c00, target: 0x3c00};
 
   function show() {
     const last = Math.max(0, o.length - 1), first = o.base - o.base % 4;
@@ -191,13 +193,14 @@ page.explorer('slot', html, (part, on) => {
       part('result').textContent = `As a half, ${s.trim()} is ${
         fp.text(value)}. ` + part('result').textContent;
   });
-  on('show', 'click', () => {
+  function showCase() {
     [, o.base, o.length, o.index] = variants[o.variant];
     o.neighbour = MINUS_ZERO;
-    for (const name of ['base', 'length', 'neighbour'])
+    for (const name of ['variant', 'base', 'length', 'neighbour'])
       part(name).value = o[name];
     show();
-  });
-  show();
+  }
+  on('show', 'click', showCase);
+  showCase();
 });
 }());

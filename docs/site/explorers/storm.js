@@ -203,6 +203,12 @@ window.course.storm = {simulate, run, shape, measured, moving};
 const FROZEN = 0x5000, HEIGHT = 176;
 const MOST_ROWS = 32; /* more threads are packed */
 const LEAST_ADDS = 4096; /* in the chart: more than are in flight */
+/* What it opens on, or a button asks for. */
+const cases = {
+  8: {name: '8 threads', flight: 8, n: 64, start: 0},
+  1024: {name: '1,024 threads', flight: 1024, n: 4096, start: 0},
+  frozen: {name: 'frozen', flight: 1024, n: 4096, start: FROZEN}
+};
 const IN_FLIGHT = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const {key, select, svgLine, svgText, svgDot, svgDiamond} = page;
 const {count, text} = fp;
@@ -217,9 +223,11 @@ const html = `<p class="x-title">Storm</p>
 <p class="x-lead">Many threads add to one half. Each dot is a thread’s request
 on its way to the memory, which serves one per tick. More than ${MOST_ROWS} dots
 are packed, the next one to be served on the right.</p>
+${page.presets('Storms to look at', Object.keys(cases).map(
+  key => [key, cases[key].name]))}
 <div class="x-controls">${
-  select('flight', 'Threads in flight', IN_FLIGHT.map(counted), 8) +
-  select('n', 'Adds', [64, 256, 1024, 4096, 16384].map(counted), 64) +
+  select('flight', 'Threads in flight', IN_FLIGHT.map(counted)) +
+  select('n', 'Adds', [64, 256, 1024, 4096, 16384].map(counted)) +
   select('start', 'Sum at first', [[0, '0, it moves'], [FROZEN, '32, frozen']])}
 <label>Seed<input data-part="seed" type="number" min="1" max="1000000"
 value="1"></label></div>
@@ -332,8 +340,8 @@ function table({gpu, rows}) {
     <tbody>${body}</tbody></table></div></details>`;
 }
 
-page.explorer('storm', html, (part, on) => {
-  const o = {flight: 8, n: 64, start: 0, seed: 1}, points = [];
+page.explorer('storm', html, cases, (part, on, div, preset) => {
+  const o = {seed: 1}, points = [];
   let loop, real, clock = 0, speed, last, stop = null, timer = 0, model = [];
   const lanes = [
     page.drawing(part('loop'), HEIGHT, width => drawLane(loop, clock, width)),
@@ -414,7 +422,7 @@ page.explorer('storm', html, (part, on) => {
       stop = () => cancelAnimationFrame(id);
     }
   });
-  on('once', 'click', () => {
+  function once() {
     let before, stale = 0;
     pause();
     do
@@ -430,7 +438,8 @@ page.explorer('storm', html, (part, on) => {
         ', the same bits: nobody fails for it.' : '.'}`} Of those on their ` +
       `way, ${stale} will fail.`);
     advance();
-  });
+  }
+  on('once', 'click', once);
   on('end', 'click', () => {
     clock = Number.MAX_SAFE_INTEGER;
     advance();
@@ -461,14 +470,27 @@ page.explorer('storm', html, (part, on) => {
     }, 0);
   }
 
+  /* Takes on some of flight, n, start and seed. */
+  function take(some) {
+    for (const name of ['flight', 'n', 'start', 'seed'])
+      part(name).value = o[name] = name in some ? some[name] : o[name];
+    page.press(div, Object.keys(cases).find(key => ['flight', 'n', 'start']
+      .every(name => cases[key][name] === o[name])));
+    reset();
+    compute();
+  }
+  /* What the first add that is done does to those on their way. */
+  function open(name) {
+    take(cases[name]);
+    once();
+  }
   for (const name of ['flight', 'n', 'start', 'seed'])
     on(name, 'change', () => {
       const x = Math.round(Number(part(name).value));
-      o[name] = name === 'seed' ? Math.min(1e6, Math.max(1, x || 1)) : x;
-      part(name).value = o[name];
-      reset();
-      compute();
+      take({[name]: name === 'seed' ? Math.min(1e6, Math.max(1, x || 1)) : x});
     });
+  div.querySelectorAll('[data-name]').forEach(button =>
+    button.addEventListener('click', () => open(button.dataset.name)));
 
   for (const file of measured(window.course_results)) {
     for (const row of file.rows)
@@ -478,8 +500,7 @@ page.explorer('storm', html, (part, on) => {
     part('legend').innerHTML += key(svgDiamond(7, 7, 6),
       'measured: ' + page.escape(file.gpu));
   }
-  reset();
+  open(preset);
   chart();
-  compute();
 });
 }());
