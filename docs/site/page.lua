@@ -221,9 +221,37 @@ end
 local function in_columns(lines, i)
     for near = i - 2, i + 2 do
         local line = lines[near]
-        if near ~= i and line and line.is_row and lines[i].is_row then return true end
+        if near ~= i and line and line.is_row and lines[i] and lines[i].is_row then
+            return true
+        end
     end
     return false
+end
+
+-- Rows of columns, with what a phone leaves out of them: where none of them has
+-- a letter, all blanks but one.
+local function rows(lines, first, last)
+    local taken, out = {}, {}
+    for i = first, last do
+        local line = lines[i].plain
+        if line:match('[\128-\255]') then line = line:gsub('.', 'x') end
+        for at in line:gmatch('()%S') do taken[at] = true end
+    end
+    for i = first, last do
+        local line, gap = '', ''
+        for at = 1, #lines[i].plain do
+            local letter = lines[i].plain:sub(at, at)
+            if at > 1 and not taken[at] and not taken[at - 1] then
+                gap = gap .. letter
+            else
+                line = line .. (gap ~= '' and '<i>' .. gap .. '</i>' or '') ..
+                    escape(letter)
+                gap = ''
+            end
+        end
+        table.insert(out, line .. gap .. '\n')
+    end
+    return table.concat(out)
 end
 
 -- What a program prints breaks between words, so that a line's end is always
@@ -235,15 +263,23 @@ local function report(text)
         local indent = #line:match('^%s*')
         local label = line:sub(1, 10):match('^%l+ ?%d* +$') or
             line:match('^%s*%S+%s%s+') or ''
-        table.insert(lines, { text = escape(line),
+        table.insert(lines, { text = escape(line), plain = line,
             is_short = utf8.len(line) <= 30,
             is_row = (gaps >= 3 or indent > 16) and not line:match('^result '),
             hang = label ~= '' and #label <= 16 and #label or indent + 2 })
     end
-    for i, line in ipairs(lines) do
-        table.insert(out, (line.is_short or in_columns(lines, i)) and
-            line.text .. '\n' or string.format(
-                '<span style="--at:%dch">%s\n</span>', line.hang, line.text))
+    local i = 1
+    while i <= #lines do
+        local line, last = lines[i], i
+        if in_columns(lines, i) then
+            while in_columns(lines, last + 1) do last = last + 1 end
+            table.insert(out, rows(lines, i, last))
+        else
+            table.insert(out, line.is_short and line.text .. '\n' or
+                string.format('<span style="--at:%dch">%s\n</span>', line.hang,
+                    line.text))
+        end
+        i = last + 1
     end
     return raw('<pre class="report"><code>' .. table.concat(out) .. '</code></pre>')
 end

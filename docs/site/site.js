@@ -251,11 +251,74 @@
         input.select();
     });
 
+    /* --- where the reader is: in the list of pages, and in the page --- */
+
+    var pages = document.getElementById("pages");
+    var contents = document.getElementById("contents");
+    var links = contents ? Array.from(contents.querySelectorAll("a")) : [];
+    var sections = links.map(function (a) { return target_of(a.hash); });
+    var marked = -1;
+
+    function target_of(hash) {
+        try {
+            return document.getElementById(decodeURIComponent(hash.slice(1)));
+        } catch (e) { return null; /* a % that stands for nothing */ }
+    }
+
+    /* Shows what is marked in a list, without moving the page. */
+    function show_marked(list) {
+        var a = list.querySelector("[aria-current]");
+        if (!a) return;
+        var at = a.getBoundingClientRect(), box = list.getBoundingClientRect();
+        if (at.top < box.top + 40 || at.bottom > box.bottom - 40)
+            list.scrollTop += at.top - box.top - list.clientHeight / 3;
+    }
+
+    /* The section at a line below the bar, which sinks to the page's end over
+     * the last screen, so that each has its turn. At the end it is the one that
+     * was asked for, where that is seen. */
+    function mark_section() {
+        var rest = html.scrollHeight - scrollY - innerHeight;
+        var line = Math.max(120, innerHeight - rest), now = -1;
+        for (var i = 0; i < sections.length; i++) {
+            var top = sections[i].getBoundingClientRect().top;
+            if (top <= line) now = i;
+            if (rest < 2 && top > 0 && links[i].hash === location.hash) break;
+        }
+        if (now === marked) return;
+        if (marked >= 0) links[marked].removeAttribute("aria-current");
+        if (now >= 0) links[now].setAttribute("aria-current", "location");
+        marked = now;
+        show_marked(contents);
+    }
+
+    /* A link into something folded unfolds it. */
+    function unfold() {
+        var target = target_of(location.hash);
+        if (!target || !target.closest("details:not([open])")) return;
+        for (var at = target; at; at = at.parentElement)
+            if (at.tagName === "DETAILS") at.open = true;
+        target.scrollIntoView();
+    }
+
+    unfold();
+    addEventListener("hashchange", unfold);
+    show_marked(pages);
+    pages.addEventListener("toggle", function () { show_marked(pages); });
+    if (links.length > 0) {
+        mark_section();
+        addEventListener("scroll", mark_section, { passive: true });
+        addEventListener("resize", mark_section);
+        addEventListener("hashchange", mark_section);
+        contents.addEventListener("toggle", function () {
+            show_marked(contents);
+        });
+    }
+
     /* A link of the list closes it where it is a popover. */
-    document.querySelectorAll("#contents a").forEach(function (a) {
+    links.forEach(function (a) {
         a.addEventListener("click", function () {
-            var list = document.getElementById("contents");
-            if (list.matches(":popover-open")) list.hidePopover();
+            if (contents.matches(":popover-open")) contents.hidePopover();
         });
     });
 })();
