@@ -9,13 +9,13 @@
 # every awk draws the same, to the byte.
 
 BEGIN {
-    WIDTH = 800
-    HEIGHT = 480
-    size = 20 # of the text, in pixels
-    begin["x"] = 120
-    end["x"] = 780
-    begin["y"] = 393.6
-    end["y"] = 86.4
+    WIDTH = 560
+    HEIGHT = 440
+    size = 19 # of all text, in pixels: 11 where the plot is 328 wide
+    begin["x"] = 92
+    end["x"] = 546
+    begin["y"] = 372
+    end["y"] = 76 # below two rows of names
     split("#0072b2 #007d5a #666666 #c04a00 #a04a90", LIGHT, " ")
     split("#56b4e9 #2fbf94 #aaaaaa #ff9a52 #d98ac4", DARK, " ")
     split("none,12 5,2 4,12 4 2 4,6 3", DASH, ",")
@@ -132,17 +132,26 @@ function draw_axis(name, new_base, from, to, step, label, as_power,    e, value)
     for (; e * step <= high[name] + 1e-9; e++) {
         value = new_base ? power(new_base, e * step) : e * step
         to = place(name, value)
-        tick(name, to, as_power ? new_base "<tspan class=\"up\" dy=\"-8\">" \
-            e * step "</tspan>" : sprintf("%.6g", value / (name in unit ? unit[name] : 1)))
+        tick(name, to, as_power ? new_base raised(e * step) : sprintf("%.6g", value / (name in unit ? unit[name] : 1)))
     }
     to = (begin[name] + end[name]) / 2
     if (name == "x")
-        mark(text_at(to, 466, label, "mid"))
+        mark(text_at(to, HEIGHT - 10, label, "mid"))
     else if (!(e = index(label, "\n")))
-        mark(turned(28, to, label))
+        mark(turned(20, to, label))
     else
-        mark(turned(27, to, substr(label, 1, e - 1)) \
-            turned(57, to, substr(label, e + 1)))
+        mark(turned(18, to, substr(label, 1, e - 1)) \
+            turned(40, to, substr(label, e + 1)))
+}
+
+# A whole number as an exponent, of the small digits that are letters of their
+# own: so all text has one size.
+function raised(e,    i, s, digit) {
+    split("⁰ ¹ ² ³ ⁴ ⁵ ⁶ ⁷ ⁸ ⁹", digit, " ")
+    s = e < 0 ? "⁻" : ""
+    e = (e < 0 ? -e : e) ""
+    for (i = 1; i <= length(e); i++) s = s digit[substr(e, i, 1) + 1]
+    return s
 }
 
 function turned(x, y, label) {
@@ -154,11 +163,11 @@ function tick(name, to, label) {
     if (name == "x") {
         grid = grid sprintf("M%.1f %.1fV%.1f", to, begin["y"], end["y"])
         ticks = ticks sprintf("M%.1f %.1fv-7", to, begin["y"])
-        mark(text_at(to, 430, label, "mid"))
+        mark(text_at(to, begin["y"] + 26, label, "mid"))
     } else {
         grid = grid sprintf("M%.1f %.1fH%.1f", begin["x"], to, end["x"])
         ticks = ticks sprintf("M%.1f %.1fh7", begin["x"], to)
-        mark(text_at(begin["x"] - 14, to + 7, label, "end"))
+        mark(text_at(begin["x"] - 8, to + 7, label, "end"))
     }
 }
 
@@ -166,7 +175,7 @@ function shape(s, x, y) {
     if (kind[s] == "line") return ""
     if (kind[s] == "rings" || look[s] == 1)
         return sprintf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"/>", x, y,
-                       kind[s] == "rings" ? "14" : "6")
+                       kind[s] == "rings" ? "11" : "5")
     return sprintf("<path d=\"%s\" transform=\"translate(%.1f %.1f)\"/>",
                    SHAPE[look[s]], x, y)
 }
@@ -189,18 +198,21 @@ function group(s) {
     return "<g class=\"s" look[s] (kind[s] == "rings" ? " rings" : "") "\">"
 }
 
-# Above the data, in two rows; a column is as wide as its names.
-function print_legend(    s, x, y, width) {
-    x = 30
+# Above the data, one name after another. What an awk takes for the length of
+# a name is its bytes or its letters: so none may hang on that.
+function print_legend(    s, x, y, name, width) {
+    y = 18
     for (s = 1; s <= all; s++) {
-        y = s % 2 ? 22 : 58
-        print group(s) stroke(s, sprintf("M%d %dh50", x, y)) \
-            shape(s, x + 25, y) "</g>" text_at(x + 64, y + 7, name_of[s])
-        if (length(name_of[s]) > width) width = length(name_of[s])
-        if (s % 2 == 0) {
-            x += 104 + size / 2 * width
-            width = 0
+        name = name_of[s]
+        gsub(/[^ -~]+/, "-", name)
+        width = 52 + size * 0.53 * length(name)
+        if (x > 0 && x + width > WIDTH) {
+            x = 0
+            y += 28
         }
+        print group(s) stroke(s, sprintf("M%d %dh36", x + 2, y)) \
+            shape(s, x + 20, y) "</g>" text_at(x + 46, y + 7, name_of[s])
+        x += width + 8
     }
 }
 
@@ -223,7 +235,7 @@ function print_desc(see,    s, i, n, text) {
 function print_style(    i) {
     print "<style>\ntext{font:" size "px system-ui,-apple-system,\"Segoe UI\"," \
         "\"Noto Sans\",sans-serif;fill:#000}\n" \
-        ".mid{text-anchor:middle}.end{text-anchor:end}.up{font-size:16px}\n" \
+        ".mid{text-anchor:middle}.end{text-anchor:end}\n" \
         ".line,.rings,.grid,.axes{fill:none;stroke-width:2.5}\n" \
         ".grid{stroke:#ddd;stroke-width:1}.axes{stroke:#000;stroke-width:1.5}"
     for (i = 1; i <= 5; i++)

@@ -130,7 +130,7 @@ function need_points() {
 # Adds from 2^12, and decades that begin at `from` or below.
 function adds_axis() {
     need_points()
-    draw_axis("x", 2, 2896, most["x"] * 1.4142, 2, "n, adds to one cell", 1)
+    draw_axis("x", 2, 2896, most["x"] * 1.4142, 4, "n, adds to one cell", 1)
 }
 
 function decades(from, label) {
@@ -176,17 +176,17 @@ function storm_ratio() {
     ratios("frozen", "n")
     series("a count that never repeats", 4)
     ratios("count", "n")
-    series("2 bytes, +1 and −1 in turn", 5)
+    series("+1 and −1 in turn", 5)
     ratios("alternate", "n")
-    end["x"] = 688
+    end["x"] = 462
     adds_axis()
     decades(0.1, "2-byte time / 4-byte time")
     mark(sprintf("<path class=\"axes\" d=\"M%.1f %.1fH%.1f\"/>", begin["x"],
                  at_y(1), end["x"]))
-    mark(text_at(700, at_y(1) - 47, "2 bytes") \
-        text_at(700, at_y(1) - 17, "slower ↑") \
-        text_at(700, at_y(1) + 31, "2 bytes") \
-        text_at(700, at_y(1) + 61, "faster ↓"))
+    mark(text_at(470, at_y(1) - 37, "2 bytes") \
+        text_at(470, at_y(1) - 13, "slower ↑") \
+        text_at(470, at_y(1) + 27, "2 bytes") \
+        text_at(470, at_y(1) + 51, "faster ↓"))
     mark_equal()
 }
 
@@ -213,10 +213,9 @@ function mark_equal(    i, y, next_y, x, from, to, e) {
     e = floor(log10(to))
     mark(sprintf("<path class=\"axes\" stroke-dasharray=\"6 4\" " \
                  "d=\"M%.1f %.1fV%.1f\"/><circle class=\"axes\" cx=\"%.1f\" " \
-                 "cy=\"%.1f\" r=\"12\"/>", x, at_y(1), begin["y"], x, at_y(1)))
-    mark(text_at(x - 10, begin["y"] - 10, sprintf("equal at n = %.1f × 10" \
-                 "<tspan class=\"up\" dy=\"-8\">%d</tspan>", to / power(10, e),
-                 e), "end"))
+                 "cy=\"%.1f\" r=\"10\"/>", x, at_y(1), begin["y"], x, at_y(1)))
+    mark(text_at(x - 8, begin["y"] - 10, sprintf("equal at n = %.1f × 10", \
+                 to / power(10, e)) raised(e), "end"))
 }
 
 function storm_threads() {
@@ -224,7 +223,7 @@ function storm_threads() {
     see = "The more threads are in flight, the larger v0/v2, on one GPU as" \
         " from GPU to GPU; lesson 5 accounts for the direction and roughly for" \
         " the size, but not for two units of one model that differ."
-    series("one H200, blocks limited", 1)
+    series("H200, blocks limited", 1)
     ratios("threads", "threads", n)
     series("the same, not limited", 1, "rings")
     ratios("moving", "threads", n)
@@ -265,7 +264,7 @@ function storm_tries() {
     sweep("2 bytes, from 0", 1, "moving_2B", "tries_per_add")
     sweep("2 bytes, frozen at 32", 2, "frozen_2B", "tries_per_add")
     sweep("a count that never repeats", 4, "count_2B", "tries_per_add")
-    sweep("2 bytes, +1 and −1 in turn", 5, "alternate_2B", "tries_per_add")
+    sweep("+1 and −1 in turn", 5, "alternate_2B", "tries_per_add")
     adds_axis()
     decades(0.5, "tries per add")
 }
@@ -294,7 +293,6 @@ function storm_winners() {
     winners("a third", 4, "place 2")
     winners("a fourth", 5, "place 3")
     need_points()
-    size = 25
     draw_axis("x", 2, 1, most["x"] * 1.1, 2, "wins, in their order")
     draw_axis("y", 0, 0, 140, 20, "multiprocessor (number)")
 }
