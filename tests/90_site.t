@@ -76,6 +76,31 @@ for my $csv (bsd_glob("$root/results/*/*.csv")) {
     like($text, qr/\Q$name\E</,   "$csv: on its page");
     like($text, qr/>\Q$last\E</, "$csv: its last row, too");
 }
+
+# The least and the most of each group stand above the rows.
+sub summary {
+    my ($csv, $by, $main) = @_;
+    my ($head, @rows) = map { [split /,/, $_, -1] } split /\n/, slurp($csv);
+    my %at = map { $head->[$_] => $_ } 0 .. $#$head;
+    my %of;
+    push @{ $of{ $_->[$at{$by}] } }, $_->[$at{$main}] for @rows;
+    return map { my @ms = sort { $a <=> $b } grep { $_ > 0 } @{ $of{$_} };
+        [$_, scalar @{ $of{$_} }, $ms[0], $ms[-1]] } keys %of;
+}
+for (['lesson5', 'variant', 'min_ms'], ['peers', 'work', 'ratio'],
+    ['experiments', 'question', 'ms']) {
+    my ($name, $by, $main) = @$_;
+    my $csv  = "results/nvidia_h200/$name.csv";
+    my ($top) = page("$csv.html") =~ m{<strong>(\d+ rows.*?)</table>}s;
+    my @rows = map { join '; ', (map { s/<[^>]*>//gr } m{<td[^>]*>(.*?)</td>}gs)
+            [0, 1, 2, 4] } ($top // '') =~ m{<tr[^>]*>\s*(<td.*?)</tr>}gs;
+    is(join("\n", sort @rows), join("\n", sort map { join '; ', @$_ }
+        summary("$root/$csv", $by, $main)), "$csv: a summary above the rows");
+    my $rows = slurp("$root/$csv") =~ tr/\n// - 1;
+    like($top // '', qr/^$rows rows\..*\b$main\b/s,
+        "$csv: how many rows, and of what");
+}
+
 # --- a small course, which is made anew often ---
 
 $tree = "$tmp/50% \"of\" \$HOME #1, it's a l\xc3\xa0 carte";

@@ -1,6 +1,6 @@
-# A CSV file of results/ as markdown: what all rows share in a line, the times
-# as a plot of dots, and the rest as a table. Comes after tools/csv.awk,
-# table_peers.awk, table_storm.awk, table.awk and plot.awk.
+# A CSV file of results/ as markdown: what all rows share in a line, on a page of
+# its own a summary, the times as a plot of dots, and the rest as a table. Comes
+# after tools/csv.awk, table_peers.awk, table_storm.awk, table.awk and plot.awk.
 #
 #     awk … -f tools/csv_page.awk -v level='###' results/nvidia_h200.csv
 #
@@ -16,6 +16,7 @@ BEGIN {
     }
     page_table = make_table("rows", page)
     print_head()
+    if (level == "" && csv_read(page) > 3) print_summary()
     print_dots()
     print page_table
     exit
@@ -32,6 +33,76 @@ function print_head(    c, title, shared) {
             shared = shared (shared == "" ? "" : ", ") \
                 (is_text[c] ? "" : csv_name[page, c] " ") in_row(1, c)
     if (shared != "") print "All rows: " shared ".\n"
+}
+
+# What differs between the rows, and for each group of them the least and the
+# most of the main column. What was measured begins with a time, else with the
+# first numbers that vary; the main one of it is a ratio, if there is one.
+function print_summary(    c, r, g, n, name, main, by, count, key, measured, \
+        settings, seen, rows_of, least_of, most_of, name_of) {
+    for (c = 1; c <= csv_columns[page]; c++) {
+        name = csv_name[page, c]
+        if (!first && (name == time_column() || \
+                time_column() == "" && varies[c] && !is_text[c]))
+            first = c
+        if (!varies[c] || first && is_text[c]) continue
+        if (first) {
+            measured = measured (measured == "" ? "" : ", ") name
+            if (c == first || name == "ratio") main = name
+            continue
+        }
+        count = 0
+        for (r = 1; r <= csv_read(page); r++)
+            if (in_row(r, c) != "" && !((c, in_row(r, c)) in seen)) {
+                seen[c, in_row(r, c)] = 1
+                count++
+            }
+        settings = settings (settings == "" ? "" : ", ") name " (" count ")"
+        if (by == "" && is_text[c] && count > 1 && count < csv_read(page))
+            by = name
+    }
+    if (main == "" || by == "") return
+    print "**" csv_read(page) " rows.** They differ in: " settings \
+        ". Measured: " measured ".\n"
+    for (r = 1; r <= csv_read(page); r++) {
+        key = csv(page, r, by)
+        if (!rows_of[key]++) name_of[++n] = key
+        if (csv(page, r, main) + 0 <= 0) continue
+        if (!(key in least_of)) least_of[key] = most_of[key] = r
+        if (csv(page, r, main) + 0 < csv(page, least_of[key], main) + 0)
+            least_of[key] = r
+        if (csv(page, r, main) + 0 > csv(page, most_of[key], main) + 0)
+            most_of[key] = r
+    }
+    print "| " by " | rows | least " main " | of | most " main " | of |\n" \
+        "|---|--:|--:|---|--:|---|"
+    for (g = 1; g <= n; g++) {
+        key = name_of[g]
+        if (key in least_of)
+            print "| " key " | " rows_of[key] " | " \
+                csv(page, least_of[key], main) " | " \
+                case_of(least_of[key], by) " | " \
+                csv(page, most_of[key], main) " | " \
+                case_of(most_of[key], by) " |"
+    }
+    print ""
+}
+
+# What a row is of, but for its group.
+function case_of(r, by,    c, name, s) {
+    for (c = 1; c < first; c++) {
+        name = csv_name[page, c]
+        if (varies[c] && name != by && in_row(r, c) != "")
+            s = s (s == "" ? "" : ", ") (is_text[c] ? "" : name " ") \
+                in_row(r, c)
+    }
+    return s
+}
+
+function time_column() {
+    return csv_has(page, "min_ms") ? "min_ms" : \
+        csv_has(page, "median_ms") ? "median_ms" : \
+        csv_has(page, "gpu_ms") ? "gpu_ms" : csv_has(page, "ms") ? "ms" : ""
 }
 
 function in_row(r, c) { return csv(page, r, csv_name[page, c]) }
@@ -53,9 +124,8 @@ function words_of(r, text,    c, name, s) {
 # text stands above its dots.
 function print_dots(    r, ms, least, most, s, n, i, e, count, label, line_of, \
         is_log, bottom, step) {
-    time = csv_has(page, "min_ms") ? "min_ms" : \
-        csv_has(page, "median_ms") ? "median_ms" : "ms"
-    if (!csv_has(page, time)) return
+    time = time_column()
+    if (time == "") return
     for (r = 1; r <= csv_read(page); r++) {
         ms = csv(page, r, time) + 0
         if (ms <= 0) continue
@@ -65,8 +135,8 @@ function print_dots(    r, ms, least, most, s, n, i, e, count, label, line_of, \
         if (!(s in line_of)) { line_of[s] = ++n; label[n] = s }
     }
     if (count < 2) return
-    begin["x"] = 5
-    end["x"] = 95
+    begin["x"] = 6
+    end["x"] = 94
     is_log = most > 20 * least
     if (is_log)
         scale("x", 10, power(10, floor(log10(least))),
