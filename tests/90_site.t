@@ -137,6 +137,45 @@ spew("$tree/results/README.md", "# Results\n\nThey are:\n");
 }
 docs();
 
+# --- as one file ---
+
+sub archive { return run({ dir => $tree, env => { EDIT => undef, @_ } },
+    'make', 'site-archive') }
+
+# What of the site is not in the archive, byte by byte, or is wrong with it.
+sub unpacked {
+    my ($zip, $to) = @_;
+    my ($status, $out, $err) = run('python3', '-m', 'zipfile', '-t', $zip);
+    return "$out$err" if $status || $out ne "Done testing\n" || $err ne '';
+    ($status, $out, $err) = run('python3', '-m', 'zipfile', '-e', $zip, $to);
+    return $err if $status;
+    return (run('diff', '-r', $site, "$to/half-atomics-site"))[1];
+}
+SKIP: {
+    skip 'there is no python3 here to unpack', 9 if !$ci && !which('python3');
+    my $zip = "$tree/build/half-atomics-site.zip";
+    spew("$site/docs/old.html", 'of a page that is no more');
+    my ($status, $out, $err) = archive();
+    is("$status$err", '0', 'make site-archive: no complaint');
+    like($out, qr{^build/half-atomics-site\.zip: unpack it anywhere, and open half-atomics-site/index\.html$}m,
+        'and a line that says what to do with it');
+    is(unpacked($zip, "$tmp/unpacked"), '', 'unpacked: all of the site');
+    like(slurp("$tmp/unpacked/half-atomics-site/index.html"),
+        qr/<h1[^>]*>A course/, 'its first page');
+    ok(!-e "$tmp/unpacked/half-atomics-site/docs/old.html", 'nothing old');
+    my $first = slurp($zip);
+    archive();
+    ok(slurp($zip) eq $first, 'the same tree: the same bytes');
+    spew("$tmp/bad.zip", $first =~
+        s{(/index\.html.{500})(.)}{$1 . ($2 ^ "\1")}ser);
+    isnt(unpacked("$tmp/bad.zip", "$tmp/bad_zip"), '', 'a wrong byte is found');
+    ($status, $out, $err) = archive(PATH => path_without('pandoc'));
+    my ($line) = grep { !/^make: / } split /\n/, $err;
+    is("$status $line", '2 make site-archive: pandoc is missing: ./setup',
+        'without pandoc: a line that says so');
+    ok(-s $zip && -s "$site/index.html", 'and what was there stays');
+}
+
 # --- what has changed ---
 
 tick();

@@ -1,7 +1,7 @@
 # The pages: what they quote, their plots, and the site. The Makefile includes
 # this.
 
-.PHONY: docs serve quote plots
+.PHONY: docs serve site-archive quote plots
 
 ## docs         render the pages as HTML: open build/site/index.html
 docs:
@@ -16,6 +16,10 @@ serve: docs
 	    { echo "make serve: port $(PORT) cannot be had; try make serve PORT=8001" >&2; exit 2; }
 	@echo "http://localhost:$(PORT)/ (Ctrl-C ends it)"
 	@python3 -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
+
+## site-archive the site as one file to hand out: build/half-atomics-site.zip
+site-archive:
+	@sh tools/site.sh --archive
 
 ### quote        refill the code, output and figures that the pages quote
 quote:

@@ -4,6 +4,7 @@
 #
 #     sh tools/site.sh               from the root of the course
 #     sh tools/site.sh --page FILE   one page or file (for xargs, below)
+#     sh tools/site.sh --archive     all anew, and as one file in build/
 #
 # EDIT is where a page can be edited, with %s for its name. Without it, the
 # web address of the git remote serves, or else the page's source.
@@ -15,7 +16,8 @@ work=build/site.work
 export site work
 style=docs/site
 tab=$(printf '\t')
-fail() { printf '%s\n' "make docs: $*" >&2; exit 2; }
+made=${made:-docs}
+fail() { printf '%s\n' "make $made: $*" >&2; exit 2; }
 
 put() { # put FILE COPY: files that are read-only can be copied again
     mkdir -p "${2%/*}"
@@ -199,6 +201,8 @@ all() {
         v[1] == 2 && v[2] >= 17) }' || fail "$(pandoc --version | sed q) is too old: 2.17 or later"
     { mkdir -p "$site" "$work" && [ -w "$site" ] && [ -w "$work" ]; } 2> /dev/null ||
         fail "$PWD or its build/ cannot be written: copy the course elsewhere"
+    [ "$made" = docs ] || rm -rf "$site" "$work" # nothing old goes to others
+    mkdir -p "$site" "$work"
     edit_in=
     if [ -z "${EDIT:=}" ]; then
         ask_git
@@ -266,8 +270,25 @@ copy_rest() { # images, style, scripts, the index of the search
     } > "$site/measured.js"
 }
 
+# A ZIP, as it opens by itself on Windows, too.
+archive() {
+    made=site-archive
+    zip=build/half-atomics-site.zip top=half-atomics-site
+    export made zip top
+    command -v gzip > /dev/null || fail 'gzip is missing: install it'
+    all
+    cp -R "$site" "$work/archive.gz"
+    (cd "$site" && find . -type f) | sed 's|^\./||' | sort > "$work/archive"
+    find "$work/archive.gz" -type f -exec gzip -n9 {} +
+    { zip=$zip.new pandoc -f markdown --lua-filter tools/zip.lua < /dev/null &&
+        mv "$zip.new" "$zip"; } || { rm -f "$zip.new"; exit 2; }
+    rm -r "$work/archive.gz"
+    echo "$zip: unpack it anywhere, and open $top/index.html"
+}
+
 case $#:${1-} in
 0:) all ;;
+1:--archive) archive ;;
 2:--page) page "$2" ;;
 *) fail "site.sh: unknown argument: $*" ;;
 esac
