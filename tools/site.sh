@@ -272,7 +272,7 @@ copy_rest() { # images, style, scripts, the index of the search
 
 # A ZIP, as it opens by itself on Windows, too.
 archive() {
-    made=site-archive
+    made='site-archive'
     zip=build/half-atomics-site.zip top=half-atomics-site
     export made zip top
     command -v gzip > /dev/null || fail 'gzip is missing: install it'

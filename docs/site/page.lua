@@ -273,7 +273,8 @@ local function report(text)
         local line, last = lines[i], i
         if in_columns(lines, i) then
             while in_columns(lines, last + 1) do last = last + 1 end
-            table.insert(out, rows(lines, i, last))
+            table.insert(out, '<span class="rows">' .. rows(lines, i, last) ..
+                '</span>')
         else
             table.insert(out, line.is_short and line.text .. '\n' or
                 string.format('<span style="--at:%dch">%s\n</span>', line.hang,
