@@ -114,6 +114,9 @@ spew("$tree/docs/site/order", slurp("$root/docs/site/order")
 spew("$tree/README.md", "# A course\n\n[1](lessons/v0_half/README.md)\n");
 spew("$tree/docs/$_.md", "# The $_\n\nSome text.\n")
     for qw(running half_precision glossary);
+spew("$tree/docs/glossary.md", "# The glossary\n\nSome text.\n" . join '', map {
+    "\n<div class=\"explorer\" data-explorer=\"$_\">\n\nIt.\n\n</div>\n" }
+    qw(freeze slot freeze));
 spew("$tree/lessons/v0_half/README.md",
     "# Lesson 1\r\n\r\n[The program](v0_half.cu)\r\n");
 spew("$tree/lessons/v0_half/v0_half.cu", "int x;\n");
@@ -125,6 +128,10 @@ spew("$tree/results/README.md", "# Results\n\nThey are:\n");
     local $ENV{PATH} = $path{'original-awk'} // $ENV{PATH};
     my ($status, $out, $err) = docs();
     is("$status$err", '0', 'a small course: no complaint');
+    is(join(' ', page('docs/glossary.html') =~ m{<script[^>]*/(\w+)\.js">}g),
+        'fp16 freeze slot site', 'three explorers: each script once');
+    is(scalar(() = page('docs/glossary.html') =~ /<noscript>/g), 3,
+        'and what each says without scripts');
 
     # Where awk fails in the midst of a page, there is no page without it.
     spew("$tmp/bad/awk", "#!/bin/sh\ncase \$* in *'title ='*) exit 3 ;; esac\n"
@@ -355,6 +362,9 @@ refuses('a heading that skips a level',
 refuses('an image that is not there',
     qr{^docs/running\.md: x\.svg: there is no such image$}m,
     'docs/running.md', "$running\n![x](x.svg)\n");
+refuses('an explorer that is not there',
+    qr{^docs/running\.md: there is no explorer storms$}m, 'docs/running.md',
+    "$running\n<div class=\"explorer\" data-explorer=\"storms\">\n\n</div>\n");
 refuses('an image without a text',
     qr{^docs/running\.md: plots/storm_k\.svg: it has no text$}m,
     'docs/running.md', "$running\n![](plots/storm_k.svg)\n");

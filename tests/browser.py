@@ -71,10 +71,20 @@ def read_pages():
 
 
 PAGES = read_pages()
-EXPLORERS = {"freeze": "docs/half_precision.html",
-             "slot": "lessons/v2_fastadd/index.html",
-             "storm": "lessons/v4_storm/index.html"}
 FILES = sorted(str(p.relative_to(SITE)) for p in SITE.rglob("*.html"))
+
+
+def read_explorers():
+    """The name of each explorer, with a page that holds it."""
+    found = {}
+    for page in FILES:
+        for name in re.findall(r'<div class="explorer" data-explorer="(\w+)"',
+                               (SITE / page).read_text()):
+            found.setdefault(name, page)
+    return found
+
+
+EXPLORERS = read_explorers()
 
 
 def url(page):
@@ -185,6 +195,19 @@ LAYOUT = """() => {
     for (const image of document.querySelectorAll("article img"))
         if (!image.alt || !image.width || !image.height ||
             image.naturalWidth === 0) faults.push(`image ${image.src}`);
+        else if (root.clientWidth < 640 ? image.offsetWidth + 1 <
+            image.parentNode.clientWidth : image.offsetWidth >
+            Math.min(720, image.getAttribute("width")) + 1)
+            faults.push(`an image of ${image.offsetWidth} px: ${image.src}`);
+    for (const code of document.querySelectorAll("pre code")) {
+        const style = getComputedStyle(code);
+        const size = parseFloat(style.fontSize);
+        const high = parseFloat(style.lineHeight) / size;
+        const isReport = root.clientWidth < 768 && code.closest(".report");
+        if (size < (isReport ? 13 : 15))
+            faults.push(`code of ${size} px`);
+        if (!(high >= 1.4 && high <= 1.55)) faults.push(`code, lines ${high}`);
+    }
     for (const link of document.querySelectorAll("a[href]:not([aria-hidden])"))
         if (!(link.textContent + (link.ariaLabel || "")).trim())
             faults.push(`a link without a text: ${link.href}`);
@@ -213,6 +236,10 @@ SEEN = r"""() => {
             cell.textContent && (isPhone ? place(cell).right > end + 1 :
                 !isFile && place(cell).left > end - 16));
         if (isOff) faults.push(`a cell off the screen: ${isOff.textContent}`);
+        if (isPhone && table.closest(".cards") && Array.from(
+            table.querySelectorAll("td")).some(cell => cell.textContent &&
+            cell.dataset.label === undefined))
+            faults.push("a card that lacks what its lines are");
         if (getComputedStyle(table.rows[1]).display === "block") continue;
         const height = Math.max(...Array.from(table.rows, r => r.offsetHeight));
         if (isFile && height > 60) faults.push(`rows of ${height} px`);
@@ -236,6 +263,7 @@ SEEN = r"""() => {
         for (const node of nodes)
             for (const match of node.data.matchAll(/.+/g)) {
                 const line = match[0], from = match.index;
+                if (node.parentNode.closest(".rows")) continue;
                 if (!/^(result|time) /.test(line) && (/^ {17}/.test(line) ||
                     line.trim().split(/ {2,}/).length > 3)) continue;
                 range.setStart(node, from + line.search(/\S+\s*$/));
@@ -463,6 +491,143 @@ def test_keys(browser):
     tab.context.close()
 
 
+# What is marked in a list, where it is seen there.
+MARKED = """list => {
+    const a = document.querySelector(list + " [aria-current]");
+    if (!a) return "";
+    const at = a.getBoundingClientRect();
+    const box = document.querySelector(list).getBoundingClientRect();
+    return at.top >= box.top && at.bottom <= box.bottom &&
+        at.bottom <= innerHeight ? a.textContent : "";
+}"""
+
+# How many letters the lines of paragraphs hold; a last line counts as half.
+LETTERS = """() => {
+    let letters = 0, lines = 0;
+    for (const p of document.querySelectorAll("article > p")) {
+        letters += p.textContent.length;
+        lines += p.offsetHeight / parseFloat(getComputedStyle(p).lineHeight);
+        lines -= 0.5;
+    }
+    return letters / lines;
+}"""
+
+
+def test_place(browser):
+    """Where the reader is: in the list of pages, and in the page."""
+    last, title = PAGES[-1]
+    for width in (360, 1280):
+        tab = open_page(browser, last, width=width)
+        if width == 360:
+            tab.locator(".menu").click()
+        tab.wait_for_timeout(100)
+        ok(tab.evaluate(MARKED, "#pages") == title and
+           tab.evaluate("scrollY") == 0,
+           f"the list of pages shows the last one: {width} px")
+        tab.evaluate("document.getElementById('pages').scrollTop = 0")
+        ok(tab.evaluate(MARKED, "#pages") == "",
+           f"found: a list that does not: {width} px")
+        tab.context.close()
+    page = max((page for page, _ in PAGES if page.startswith("lessons/")),
+               key=lambda page: (SITE / page).read_text().count("<h2"))
+    tab = open_page(browser, page, width=1279)
+    ok(tab.locator("#contents").is_hidden() and
+       tab.locator(".contents-button").is_visible(), "1,279 px: a button")
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    ok(tab.locator("#contents").is_visible() and
+       tab.locator(".contents-button").is_hidden(),
+       "1,280 px: the contents stand beside the text")
+    letters = tab.evaluate(LETTERS)
+    ok(60 <= letters <= 80, "a line of text has 60 to 80 letters", [letters])
+    tab.add_style_tag(content="article > p { max-width: none !important; }")
+    letters = tab.evaluate(LETTERS)
+    ok(letters > 80, "found: lines that are too long", [letters])
+    visit(tab, page)
+    links = tab.locator("#contents a")
+    ok(tab.evaluate(MARKED, "#contents") == "", "at the top: none is marked")
+    tab.add_style_tag(content="html { scroll-behavior: auto !important; }")
+    for i in (1, links.count() - 1, 0):
+        links.nth(i).focus()
+        tab.keyboard.press("Enter")
+        tab.wait_for_timeout(150)
+        ok(tab.evaluate(MARKED, "#contents") == links.nth(i).inner_text(),
+           f"Enter goes to section {i + 1} and marks it",
+           [tab.evaluate(MARKED, "#contents")])
+    seen, end = [], tab.evaluate("document.documentElement.scrollHeight")
+    for y in range(0, end, 100):
+        tab.evaluate("y => scrollTo(0, y)", y)
+        tab.wait_for_timeout(20)
+        now = tab.evaluate("document.querySelector('#contents "
+                           "[aria-current=location]')?.textContent")
+        if now and now not in seen[-1:]:
+            seen.append(now)
+    ok(seen == links.all_inner_texts(), "scrolling marks one after another",
+       [seen])
+    tab.context.close()
+    tab = open_page(browser, page, width=1280, scripts=False)
+    ok(tab.locator("#contents").is_visible(), "without scripts: they are there")
+    tab.context.close()
+
+
+FOLDED = '''<p><a id="in" href="#deep">in</a> <a id="on" href="#fold">on</a></p>
+    <details id="fold"><summary>x</summary><details><summary>y</summary>
+    <p id="deep">z</p></details></details></article>'''
+
+
+def test_folded(browser):
+    """Links into what is folded; pictures in the theme; reports on a phone."""
+    page = faulty("folded", "</article>", FOLDED)
+    tab = open_page(browser, page)
+    ok(tab.locator("#deep").is_hidden(), "what is folded is not seen")
+    tab.locator("#on").click()
+    ok(tab.locator("#fold > details").is_visible() and
+       tab.locator("#deep").is_hidden(), "a link to it unfolds it")
+    tab.locator("#in").click()
+    ok(tab.locator("#deep").is_visible(), "and one into it")
+    for anchor in ("#fold", "#%"):
+        tab.goto("about:blank")
+        tab.goto(url(page) + anchor)
+        ok(tab.locator("#fold > details").is_visible() == (anchor == "#fold"),
+           f"so does an address: {anchor}")
+    sound("no complaint of one that is none", tab.faults)
+    tab.context.close()
+
+    page = next(page for page in FILES if re.search(
+        r"<img [^>]*/plots/", (SITE / page).read_text()))
+    tab = open_page(browser, page)
+    image = tab.locator("article img").first
+    tab.add_style_tag(content="html *, html { background: #777 !important; }")
+    image.scroll_into_view_if_needed()
+    shots = []
+    for press in (False, True, True):
+        if press:
+            tab.locator(".theme").click()
+        tab.mouse.move(0, 0)
+        tab.wait_for_timeout(200)
+        shots.append(image.screenshot())
+    ok(shots[0] != shots[1], "the switch changes pictures, too")
+    ok(shots[0] == shots[2], "found: pictures that stay as they are")
+    tab.context.close()
+
+    page = next(page for page in FILES if page.startswith("lessons/") and
+                "<i> " in (SITE / page).read_text())
+    known = {line for path in (pathlib.Path(__file__).parent.parent /
+                               "results").rglob("*.txt")
+             for line in path.read_text().splitlines()}
+    for width in (360, 1280):
+        tab = open_page(browser, page, width=width)
+        tab.evaluate("document.querySelectorAll('details').forEach("
+                     "e => e.open = true)")
+        blanks = tab.locator(".report i").first
+        ok(blanks.is_visible() == (width == 1280),
+           f"blanks between columns: {width} px")
+        report = tab.locator(".report", has=tab.locator("i")).first
+        lines = report.evaluate("e => e.textContent").splitlines()
+        sound(f"a report is whole for who copies it: {width} px",
+              [line for line in lines if line and line not in known])
+        tab.context.close()
+
+
 def test_explorers(browser):
     """Their numbers against the C programs', and what they are made of."""
     compare = (pathlib.Path(__file__).parent / "explorers" /
@@ -494,12 +659,14 @@ def test_explorers(browser):
         is_found(call, differences(freeze=freezes(freeze), storm=[],
                                    slot=tables["slot"]), words)
     tab.context.close()
+    ok(set(EXPLORERS) >= {"freeze", "slot", "storm"}, "all are on pages",
+       [EXPLORERS])
     for name, page in EXPLORERS.items():
         tab = open_page(browser, page, width=360)
-        explorer = tab.locator(".explorer")
+        explorer = tab.locator(f'[data-explorer="{name}"]').first
         controls = explorer.locator(
             "button:visible, input:visible, select:visible")
-        tab.wait_for_selector(".explorer [aria-live=polite]")
+        explorer.locator("[aria-live=polite]").first.wait_for()
         ok(controls.count() >= 3, f"{name}: has controls")
         sound(f"{name}: each picture has a text", [
             picture.evaluate("e => e.outerHTML.slice(0, 200)") for picture in
@@ -509,6 +676,11 @@ def test_explorers(browser):
             control.evaluate("e => e.outerHTML") for control in controls.all()
             if control.get_attribute("type") not in ("radio", "checkbox") and
             control.bounding_box()["height"] < 39.5])
+        sound(f"{name}: opens on the case that shows it", opens_on(explorer))
+        visit(tab, page)
+        tab.wait_for_timeout(600)
+        if name == "freeze":  # from the start, so that all buttons are on
+            explorer.locator("[data-part=reset]").click()
         if name == "slot":  # the next choice does no harm: its button is on
             tab.select_option("[data-part=variant]", "parity")
         sound(f"{name}: works by keyboard", dead_controls(explorer, controls))
@@ -518,11 +690,85 @@ def test_explorers(browser):
             button.removeAttribute("aria-disabled");
             button.disabled = off;
         }; }""")
+        if name == "freeze":
+            explorer.locator("[data-part=reset]").click()
         if name == "slot":
             tab.select_option("[data-part=variant]", "long")
         is_found(f"{name}: a button that disables itself", dead_controls(
             explorer, explorer.locator("button:visible")), "lost the focus")
         tab.context.close()
+
+
+def opens_on(explorer):
+    """What an explorer does not show as soon as it is there."""
+    text = explorer.inner_text()
+    wanted = {"freeze": printed() + ["Nothing moves, now and from here on"],
+              "slot": ["Wrong. Error 716"],
+              "storm": ["of those on their way, 7 will fail", "8 threads",
+                        "1,024 threads", "frozen"]}
+    return [f"it does not say: {words}" for words in
+            wanted[explorer.get_attribute("data-explorer")]
+            if words.lower() not in text.lower()]
+
+
+def printed():
+    """What lesson 1 printed on a GPU, as the explorer has to say it."""
+    text = (pathlib.Path(__file__).parent.parent / "results" / "nvidia_h200" /
+            "lesson1.txt").read_text()
+    n, exact, total = (int(re.search(p, text)[1]) for p in (
+        r"(\d+) adds of 0.00999451 ", r"the exact sum is (\d+)",
+        r"result +(\d+) "))
+    return [f"The sum freezes at {total} (0x5000) after 2,798 adds",
+            f"Of n = {n:,} adds, 2,798 move the sum: it is {total}, and the "
+            f"true sum {exact:,}."]
+
+
+def test_presets(browser):
+    """Other cases, several explorers on a page, and a name that is none."""
+    def page(name, *presets):
+        more = "".join(f'<div class="explorer" data-explorer="{name}" '
+                       f'data-preset="{preset}"></div>' for preset in presets)
+        return faulty(f"preset_{name}", "</article>", more + "</article>",
+                      EXPLORERS[name])
+    tab = open_tab(browser, 1280)
+    for name, presets in (("freeze", ["lesson1"]), ("storm", ["8"]),
+                          ("slot", ["failing"])):
+        visit(tab, page(name, *presets))
+        tab.wait_for_timeout(600)
+        sound(f"{name}: {presets[0]}", opens_on(
+            tab.locator(f'[data-explorer="{name}"]').last))
+        sound(f"{name}: twice on a page", tab.faults)
+    slot = tab.locator('[data-explorer="slot"]').last
+    slot.locator("[data-part=variant]").select_option("right")
+    is_found("an explorer that opens on another", opens_on(slot), "Error 716")
+    visit(tab, page("freeze", "lesson1"))
+    both = tab.locator('[data-explorer="freeze"]')
+    both.last.locator("[value=float]").check(force=True)
+    ok("(0x5000)" in both.first.inner_text() and
+       "(0x5000)" not in both.last.inner_text() and
+       both.first.locator("[value=half]").is_checked(),
+       "freeze: one does not change the other")
+    visit(tab, page("storm", "1024", "frozen"))
+    texts = tab.locator("[data-explorer=storm] [data-part=result]")
+    ok("1,024 threads" in texts.nth(-2).inner_text() and
+       " 0 adds move" in texts.last.inner_text(), "storm: 1024 and frozen",
+       texts.all_inner_texts())
+    pressed = tab.locator("[data-explorer=storm] [aria-pressed=true]")
+    ok(pressed.all_inner_texts()[-2:] == ["1,024 threads", "frozen"],
+       "storm: the button of the case is pressed", pressed.all_inner_texts())
+    tab.locator("[data-explorer=storm]").last.get_by_text(
+        "8 threads", exact=True).click()
+    ok("8 threads in flight" in texts.last.inner_text(), "storm: and another")
+    visit(tab, page("freeze", "nothing"))
+    is_found("a preset that is not there", tab.faults,
+             "freeze has no preset nothing: lesson1")
+    tab.context.close()
+    for path in SITE.rglob("faulty_*.html"):
+        path.unlink()
+
+
+# Whether a list stands at its last choice.
+AT_END = "e => e.tagName === 'SELECT' && e.selectedIndex === e.length - 1"
 
 
 def dead_controls(explorer, controls):
@@ -532,14 +778,16 @@ def dead_controls(explorer, controls):
     dead = []
     for control in controls.all():
         if (not control.is_visible() or control.is_disabled() or
-                control.get_attribute("aria-disabled") == "true"):
+                "true" in (control.get_attribute("aria-disabled"),
+                           control.get_attribute("aria-pressed"))):
             continue
         state = """e => e.innerText + Array.from(e.querySelectorAll(
             "input, select"), i => i.value + i.checked)"""
         before = explorer.evaluate(state)
         control.focus()
         tag = control.evaluate("e => e.tagName")
-        explorer.page.keyboard.press("Enter" if tag == "BUTTON"
+        explorer.page.keyboard.press("Enter" if tag == "BUTTON" else "ArrowUp"
+                                     if control.evaluate(AT_END)
                                      else "ArrowDown")
         last = time.monotonic() + (0 if tag == "INPUT" else 30)
         explorer.page.wait_for_timeout(100)
@@ -561,9 +809,9 @@ def faulty(name, old, new, page="index.html"):
     text = (SITE / page).read_text()
     if old not in text:
         raise ValueError(f"{page} has no {old}")
-    path = SITE / f"faulty_{name}.html"
+    path = (SITE / page).parent / f"faulty_{name}.html"
     path.write_text(text.replace(old, new, 1))
-    return path.name
+    return str(path.relative_to(SITE))
 
 
 def test_faults(browser):
@@ -576,6 +824,9 @@ def test_faults(browser):
         <script src="https://example.invalid/x.js"></script>
         <div style="width:500px">x</div> <h1>x</h1>
         <img src="icon.svg" alt="x" width="0"> <a href="#text"></a>
+        <div><img src="icon.svg" alt="x" width="28" style="width:28px"></div>
+        <pre style="font-size:12px"><code>x</code></pre>
+        <pre style="line-height:1.2"><code>x</code></pre>
         <table><tr><td>x</td></tr></table>""")
     for what, words in (
             ("an error of a script", "nowhere"),
@@ -583,12 +834,18 @@ def test_faults(browser):
             ("something from the network", "network"),
             ("a wide element", "sideways"), ("a second h1", "h1"),
             ("an image without a size", "image"),
+            ("an image that leaves room", "image of 28 px"),
+            ("small code", "code of 12 px"),
+            ("lines of code that lie close", "code, lines 1.2"),
             ("a link without a text", "without a text"),
             ("a table that cannot scroll", "a table that cannot scroll")):
         is_found(what, faults, words)
     is_found("a cell off the screen", at("cell", """<div class="table"><table>
         <tr><th>a<th>b</tr><tr><td>x<td style="padding-left:400px">y</tr>
         </table></div>"""), "off the screen: y")
+    is_found("a card without the heads of its columns", at(
+        "card", """<div class="table cards"><table><tr><th>a<th>b</tr>
+        <tr><td data-label="a">x<td>y</tr></table></div>"""), "lacks what")
     is_found("a column too wide", at("column", """<div class="table"><table>
         <tr><th>a<th style="min-width:9rem">unit</tr><tr><td>x<td>ms</tr>
         </table></div>"""), "too wide: unit")
@@ -628,7 +885,7 @@ def test_faults(browser):
     is_found("a link to no file", faults, "nowhere.html: no such file")
     is_found("a link to no anchor", faults, "#nowhere: no such anchor")
     tab.context.close()
-    for path in SITE.glob("faulty_*.html"):
+    for path in SITE.rglob("faulty_*.html"):
         path.unlink()
 
 
@@ -681,7 +938,8 @@ with sync_playwright() as playwright:
     chromium = playwright.chromium.launch(
         executable_path=CHROMIUM, args=["--no-sandbox"])
     for part in (test_turns, test_theme, test_search, test_copy, test_keys,
-                 test_explorers, test_faults, test_pages):
+                 test_place, test_folded, test_explorers, test_presets,
+                 test_faults, test_pages):
         if len(sys.argv) < 5 or part.__name__ in sys.argv[4:]:
             part(chromium)
     chromium.close()
