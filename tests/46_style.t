@@ -268,6 +268,21 @@ sub not_there {
     }
     return @found;
 }
+# One name for a lesson: its number, and its directory.
+sub names {
+    my ($number, $name, $text) = @_;
+    return scalar $text =~ m{\A(?:# |/\* )Lesson $number, $name: };
+}
+my @lessons = sort { ($a =~ /v(\d+)/)[0] <=> ($b =~ /v(\d+)/)[0] }
+    map { s{.*/}{}r } bsd_glob('lessons/v*_*');
+for (1 .. @lessons) {
+    my $name = $lessons[$_ - 1];
+    my $number = $_;
+    ok(names($number, $name, slurp("lessons/$name/$_")), "lesson $number: $_")
+        for 'README.md', "$name.cu";
+}
+ok(!names(5, 'v4_storm', "# Lesson 5: v4_storm\n"), 'another name is found');
+
 my $guide = slurp('CONTRIBUTING.md');
 is(join(' ', not_there($guide)), '', 'CONTRIBUTING.md: what it names is there');
 is(join(' ', not_there('`common/none.h` `pool.h` `plant()` `no_such()` `x.awk`')),
