@@ -378,8 +378,28 @@ def search_for(tab, words):
         "all => all.map(a => a.getAttribute('href'))")
 
 
+def wrong_answers(tab, queries):
+    """Those whose first hit is another, or does not show the words."""
+    faults = []
+    for query, *answers in queries:
+        hits = search_for(tab, query)
+        first = hits[0].replace("../", "") if hits else ""
+        if not first.startswith(tuple(answers)):
+            faults.append(f"{query}: {first or 'nothing'}, not {answers}")
+        elif not tab.locator("#found a").first.locator("mark").count():
+            faults.append(f"{query}: {first} shows no word of it")
+    return faults
+
+
 def test_search(browser):
     tab = open_page(browser, PAGES[-1][0])
+    lines = (pathlib.Path(__file__).parent / "queries.txt").read_text()
+    queries = [re.split("[\t ](?=[a-z_]+/|index)", line) for line in
+               lines.splitlines() if line[0] != "#"]
+    ok(len(queries) >= 30, "there are 30 queries of a student")
+    sound("a student finds the right page first", wrong_answers(tab, queries))
+    is_found("a wrong first hit", wrong_answers(
+        tab, [["exercise 3", "docs/glossary.html"]]), "exercises/03_")
     for page, title in PAGES:
         hits = search_for(tab, title.lower())
         ok(any(hit.split("#")[0].endswith(page) for hit in hits),

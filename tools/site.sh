@@ -251,10 +251,11 @@ copy_rest() { # images, style, scripts, the index of the search
         {
             echo 'window.course_index = ['
             parts=$(awk -F "$tab" -v l="$lang" '$1 == l { print $2 }' "$work/pages")
-            printf '%s\n' "$parts" | tr / % | while read -r part; do
-                cat "$work/search/$part"
-                echo ,
-            done
+            { printf '%s\n' "$parts"; grep '\.c$\|\.cu$\|\.h$' "$work/linked"; } |
+                tr / % | while read -r part; do
+                    cat "$work/search/$part"
+                    echo ,
+                done
             echo '];'
         } > "$site/search.$lang.js"
     done

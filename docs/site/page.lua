@@ -330,6 +330,12 @@ local function link(p, class, before)
         before or '', escape(p.label))
 end
 
+-- In the navigation a lesson's name is enough: "Lesson 5, v4_storm".
+local function short(p)
+    return setmetatable({ label = p.label:match('^(%a+ %d+, v%d+_[%w_]+): ') },
+        { __index = p })
+end
+
 local function navigation(list)
     local out, group = { '<ol>' }, ''
     for _, p in ipairs(list) do
@@ -343,7 +349,7 @@ local function navigation(list)
                 strings[group]))
         end
         local current = p == here and ' aria-current="page"' or ''
-        table.insert(out, '<li>' .. link(p, current) .. '</li>')
+        table.insert(out, '<li>' .. link(short(p), current) .. '</li>')
     end
     if group ~= '' then table.insert(out, '</ol></li>') end
     table.insert(out, '</ol>')
@@ -421,59 +427,78 @@ local function json(text)
     end) .. '"'
 end
 
--- A text of which every word is kept, and the first 60 in their order: what
--- comes later again is left out.
-local function shorten(text)
-    local out, seen = {}, {}
-    for word in text:gmatch('%S+') do
-        local plain = word:lower():gsub('^[^%w\128-\255]+', '')
-            :gsub('[^%w\128-\255]+$', '')
-        if #out < 60 or plain:match('[%a\128-\255]') and not seen[plain] then
-            table.insert(out, word)
-        end
-        seen[plain] = true
+-- Those words of code that its section does not have yet: names and numbers.
+local function words_of(code, seen)
+    local out = {}
+    for word in code:gmatch('[%w_\128-\255][%w_.,\128-\255]*') do
+        word = word:gsub('[.,]+$', '')
+        if not seen[word] then table.insert(out, word) end
+        seen[word] = true
     end
     return table.concat(out, ' ')
 end
 
--- The words of each section, without code but with messages that a page shows
--- as text; `blocks` are as they were read.
+-- A section of a program's page: what its first comment says, then its names.
+-- "Exercise 03, name: …" is the heading, without the zero.
+local function index_program(code)
+    local about, rest = code:match('^/%*(.-)%*/(.*)$')
+    if not about then about, rest = '', code end
+    about = about:gsub('\n *%*', '\n'):gsub('%s+', ' '):gsub('^ ', '')
+    local title = about:match('^%u%l+ %d+, [%w_]+')
+    local names, seen = {}, {}
+    for name in rest:gmatch('([%a_][%w_]*)%s*%(') do
+        if not seen[name] then table.insert(names, name) end
+        seen[name] = true
+    end
+    title = title and title:gsub(' 0', ' ') or here.label
+    return { id = '', title = title,
+        text = { about .. ' ' .. table.concat(names, ' ') } }
+end
+
+-- The text of each section, whole, and the words of its code that are not in it;
+-- `blocks` are as they were read.
 local function index(blocks)
-    local sections = {}
-    for i, block in ipairs(blocks) do
-        local before = blocks[i - 1]
+    local sections, seen = {}, {}
+    local function add(text)
+        if #sections > 0 and text ~= '' then
+            table.insert(sections[#sections].text, text)
+        end
+    end
+    for _, block in ipairs(blocks) do
         if block.t == 'Header' then
+            seen = {}
             table.insert(sections, {
                 id = block.level > 1 and block.identifier or '',
                 title = pandoc.utils.stringify(block), text = {},
             })
         elseif block.t == 'CodeBlock' then
-            local quotes = before and before.t == 'RawBlock' and
-                before.text:match('quote')
-            if block.classes[1] == 'text' and not quotes and #sections > 0 then
-                table.insert(sections[#sections].text, block.text)
-            end
-        elseif block.t ~= 'RawBlock' and
-            #sections > 0 then
+            add(words_of(block.text, seen))
+        elseif block.t ~= 'RawBlock' then
             local text = pandoc.utils.stringify(pandoc.walk_block(block, {
                 RawInline = function() return pandoc.Str('') end,
                 Plain = function(p)
                     p.content:insert(pandoc.Space())
                     return p
                 end,
+                CodeBlock = function(c)
+                    return pandoc.Para { pandoc.Str(words_of(c.text, seen)) }
+                end,
                 SoftBreak = pandoc.Space,
             }))
-            table.insert(sections[#sections].text, text)
+            words_of(text, seen)
+            add((text:gsub('%s+', ' ')))
         end
+    end
+    if here.is_file then
+        sections = { index_program(blocks[#blocks].text) }
     end
     local out = {}
     for _, s in ipairs(sections) do
-        table.insert(out, string.format('[%s,%s,%s,%s]',
-            json(here.url .. (s.id ~= '' and '#' .. s.id or '')),
-            json(here.label), json(s.title),
-            json(shorten(table.concat(s.text, ' ')))))
+        table.insert(out, string.format('[%s,%s,%s]', json(s.id),
+            json(s.title), json(table.concat(s.text, ' '))))
     end
-    return table.concat(out, ',\n')
+    return string.format('[%s,%s,[%s]]', json(here.url), json(here.label),
+        table.concat(out, ',\n'))
 end
 
 -- --- all of it ---
@@ -530,7 +555,7 @@ end
 
 function Pandoc(doc)
     start(doc)
-    if not here.is_file then
+    if not here.is_file or page:match('%.cu?$') or page:match('%.h$') then
         write('search', index(doc.blocks))
     end
     local title = here.label
