@@ -128,7 +128,7 @@ test:
 
 ## clean        remove what was built; your exercises and their state stay
 clean:
-	rm -rf build/cpu-* build/cuda-* build/shared build/site build/site.work build/half-atomics-site.zip*
+	rm -rf build/cpu-* build/cuda-* build/shared build/site build/site.work build/half-atomics-site.zip
 	@for file in *; do ! $(call ours,"$$file") || rm -f "$$file"; done
 	@[ ! -d build ] || rmdir build 2>/dev/null || true
 

@@ -274,17 +274,14 @@ copy_rest() { # images, style, scripts, the index of the search
 # A ZIP, as it opens by itself on Windows, too.
 archive() {
     made='site-archive'
-    zip=build/half-atomics-site.zip top=half-atomics-site
-    export made zip top
-    command -v gzip > /dev/null || fail 'gzip is missing: install it'
+    top='half-atomics-site'
+    command -v python3 > /dev/null || fail 'python3 is missing: install it'
     all
-    cp -R "$site" "$work/archive.gz"
-    (cd "$site" && find . -type f) | sed 's|^\./||' | sort > "$work/archive"
-    find "$work/archive.gz" -type f -exec gzip -n9 {} +
-    { zip=$zip.new pandoc -f markdown --lua-filter tools/zip.lua < /dev/null &&
-        mv "$zip.new" "$zip"; } || { rm -f "$zip.new"; exit 2; }
-    rm -r "$work/archive.gz"
-    echo "$zip: unpack it anywhere, and open $top/index.html"
+    cp -R "$site" "$work/$top"
+    { (cd "$work" && python3 -m zipfile -c "$top.zip" "$top") &&
+        mv "$work/$top.zip" build/; } || fail "build/$top.zip cannot be written"
+    rm -r "${work:?}/$top"
+    echo "build/$top.zip: unpack it anywhere, and open $top/index.html"
 }
 
 case $#:${1-} in
