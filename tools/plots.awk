@@ -12,10 +12,8 @@ BEGIN {
     k_most = constant("MOST_K")
 
     svg = "docs/plots/" plot ".svg"
-    if (plot == "storm_time") storm_time()
-    else if (plot == "storm_ratio") storm_ratio()
+    if (plot == "storm_ratio") storm_ratio()
     else if (plot == "storm_threads") storm_threads()
-    else if (plot == "storm_tries") storm_tries()
     else if (plot == "storm_k") storm_k()
     else if (plot == "storm_winners") storm_winners()
     else if (plot == "reduce_error") reduce_error()
@@ -41,15 +39,6 @@ function pick(name, column, value,    r, count) {
 
 function number(i, column) { return csv(file, row[i], column) + 0 }
 function digits(format, value) { return sprintf(format, value) + 0 }
-
-# Lesson 5's sweep of n. 0 stands for not measured.
-function sweep(name, look, variant, column,    i, count) {
-    series(name, look)
-    count = pick("nvidia_h200/lesson5.csv", "variant", variant)
-    for (i = 1; i <= count; i++)
-        if (number(i, "cells") == 1 && number(i, column) > 0)
-            point(number(i, "n"), number(i, column))
-}
 
 # Time of 2 bytes over time of 4 bytes, against a column; only of n adds, or of
 # any where n is 0.
@@ -149,21 +138,6 @@ function threads_axes(most_x, most_y, label,    step) {
 
 # --- the plots ---
 
-function storm_time() {
-    title = "Time of a run against the number of adds"
-    see = "From 0, the time grows with n while all adds are in flight at once;" \
-        " beyond, most of it passes while the sum still moves, and more adds" \
-        " cost little until n is very large. Frozen from the start, 2-byte" \
-        " adds take less time than 4-byte adds. A count, which never freezes," \
-        " takes more time for each add as n grows."
-    sweep("2 bytes, from 0", 1, "moving_2B", "min_ms")
-    sweep("2 bytes, frozen at 32", 2, "frozen_2B", "min_ms")
-    sweep("4 bytes, from 0", 3, "moving_4B", "min_ms")
-    sweep("a count that never repeats", 4, "count_2B", "min_ms")
-    adds_axis()
-    decades(least["y"], "time of a run (ms)")
-}
-
 function storm_ratio() {
     title = "Time of 2-byte adds over time of 4-byte adds, against their number"
     see = "One GPU has every ratio: from 0 it is far above 1 while all adds" \
@@ -253,20 +227,6 @@ function mark_gpu(name, x, y) {
     else
         mark(text_at(at_x(x) - 12, at_y(y) + (y > 0.8 * account(k, x) ? -10 : 26),
                      name, "end"))
-}
-
-function storm_tries() {
-    title = "Tries per add against the number of adds"
-    see = "A frozen add needs one try; from 0, an add needs many tries on" \
-        " average while all adds are in flight at once, and fewer the more" \
-        " adds come after the freeze; where the cell keeps changing, the tries" \
-        " grow with n."
-    sweep("2 bytes, from 0", 1, "moving_2B", "tries_per_add")
-    sweep("2 bytes, frozen at 32", 2, "frozen_2B", "tries_per_add")
-    sweep("a count that never repeats", 4, "count_2B", "tries_per_add")
-    sweep("+1 and −1 in turn", 5, "alternate_2B", "tries_per_add")
-    adds_axis()
-    decades(0.5, "tries per add")
 }
 
 function storm_k() {

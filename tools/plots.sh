@@ -17,8 +17,7 @@ new=$(mktemp -d)
 svg=''
 trap 'rm -rf "$new" ${svg:+"$svg.new"}' EXIT
 trap 'exit 1' HUP INT TERM
-plots='storm_time storm_ratio storm_threads storm_tries storm_k storm_winners
-    reduce_error'
+plots='storm_ratio storm_threads storm_k storm_winners reduce_error'
 for plot in $plots; do
     text=$(awk -v plot="$plot" -f tools/csv.awk -f tools/plot.awk \
         -f tools/plots.awk)
