@@ -36,6 +36,13 @@
             .match(/\d+\.\d+|[\p{L}\p{N}]+/gu) || [];
     }
 
+    /* The words that say something, between blanks. */
+    function phrase_of(text) {
+        return " " + words_of(text).filter(function (word) {
+            return !SMALL.has(word);
+        }).join(" ") + " ";
+    }
+
     /* adds, adding and added are forms of add. */
     function stem(word) {
         if (word.length < 5 || /\d/.test(word))
@@ -72,8 +79,9 @@
                     address: page[0] + (part[0] ? "#" + part[0] : ""),
                     page: page[1], heading: part[1], text: part[2],
                     rank: is_file ? 0.6 : part === page[2][0] ? 1.5 : 1,
-                    in_heading: " " + heading.join(" ") + " ",
-                    in_text: " " + text.join(" ") + " "
+                    names: part[1].split(/[,:]/).map(phrase_of),
+                    in_heading: phrase_of(part[1]),
+                    in_text: phrase_of(part[2])
                 });
                 put(text, number, 0.5, 2);
                 if (!is_file)
@@ -133,9 +141,8 @@
             });
             if (has === 0) return;
             if (section.in_heading.includes(phrase))
-                sum *= section.in_heading === phrase || section.rank > 1 &&
-                    section.in_heading.startsWith(phrase) ? 6 : 2;
-            if (terms.length > 1 && section.in_text.includes(phrase))
+                sum *= section.names.includes(phrase) ? 12 : 2;
+            else if (terms.length > 1 && section.in_text.includes(phrase))
                 sum *= /_/.test(query) ? 6 : 2; /* a name, or a phrase */
             sum *= section.rank;
             most = Math.max(most, has);
