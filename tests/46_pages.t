@@ -25,7 +25,8 @@ my %primer = (
 );
 # Of docs/glossary.md; a lesson may also tell these itself, in italics.
 my %glossary = (
-    barrier => 'barriers?', bf16 => 'bf16', fence => 'fences?', nan => 'NaNs?',
+    barrier => 'barriers?', bf16 => 'bf16', fence => 'fences?',
+    freeze => 'freezes?|frozen', 'hot-cold' => 'hot', nan => 'NaNs?',
     'compare-and-swap-loop' => 'compare-and-swap', lockstep => 'lockstep',
     'prefix-sum' => 'prefix sum', ptx => 'PTX', race => 'races?', red => 'RED',
     sass => 'SASS', shuffle => 'shuffles?', spread => 'the spread',
