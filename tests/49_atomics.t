@@ -210,6 +210,7 @@ my @mutants = (
     ['a sum of the wrong sign', $lesson, 'sum.value = old.value + value;',
         'sum.value = old.value - value;', qr/^double .*: WRONG$/m],
 );
+@mutants = some_of(@mutants);
 my @programs = build_planted((map { my ($what, $program, $from, $to, undef,
         @more) = @$_; [$what, $program, $from, $to, @more] } @mutants),
     ['a lock, and turns', $lesson, @turns]);
@@ -367,7 +368,7 @@ SKIP: {
             $source .= $kernel;
         }
         spew("$tmp/probe$column.cu", $source);
-        my @some = $column == 2 ? @archs[0 .. 2] : @archs[3 .. 5];
+        my @some = grep { ($_ < 90) == ($column == 2) } @archs;
         my @built = run_jobs(map { [$nvcc, '-O3', "-arch=sm_$_", '-cubin', '-o',
             "$tmp/probe$_.cubin", "$tmp/probe$column.cu"] } @some);
         for my $i (0 .. $#some) {
