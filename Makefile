@@ -112,7 +112,7 @@ include $(wildcard common/$(BACKEND).mk tools/inside.mk tools/exercises.mk \
 
 # --- the rest -----------------------------------------------------------------
 
-lesson ptx sass profile race exercise watch hint diff solution reset:
+lesson ptx sass profile race hint diff solution reset:
 	@echo "make $@: say which one, as in make $@1" >&2; exit 2
 
 # Two at a time, first those that take long. On a GPU's machine six,

@@ -7,8 +7,8 @@
  * Task: make it right for every first and count, wherever data itself starts.
  * Constraint: all elements but the first and the last still go in pairs
  *     (add_pair counts them); two blocks work on the slice at the same time.
- * Untouched, it ends with: misaligned address
- * Read: lessons/v1_pack2, "What alignment does and does not do". */
+ * Before you change it, it fails with: misaligned address
+ * Read: lessons/v1_pack2, "What alignment promises". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -7,8 +7,8 @@
  *
  * Task: make it right for every length.
  * Constraint: length / 2 adds by pair for each row, as now (add_pair counts).
- * Untouched, it ends with: length 3: bias[2] is
- * Read: lessons/v1_pack2, "What alignment does and does not do". */
+ * Before you change it, it fails with: length 3: bias[2] is
+ * Read: lessons/v1_pack2, "What alignment promises". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

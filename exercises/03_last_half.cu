@@ -6,7 +6,7 @@
  *
  * Task: call fast_add so that it stays inside sums[0] … sums[count - 1].
  * Constraint: where a whole slot belongs to the sums, the add is 4 bytes wide.
- * Untouched, it ends with: sums[1] (outside) is 0x7fff
+ * Before you change it, it fails with: sums[1] (outside) is 0x7fff
  * Read: lessons/v2_fastadd, "The three branches". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -7,8 +7,8 @@
  *
  * Task: let it take many adds at a time, with the same answer to the last bit.
  * Constraint: a few steps for each binade (the numbers from 2^k to 2^(k+1)).
- * Untouched, it ends with: take many adds at a time
- * Read: lessons/v0_half, "Why 32". */
+ * Before you change it, it fails with: take many adds at a time
+ * Read: lessons/v0_half, "Why 32"; docs/half_precision.md, "Rounding". */
 #include "exercise.h"
 
 /* All numbers are positive and count in units of 2^-24, the least half: 1.0 is

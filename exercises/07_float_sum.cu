@@ -8,7 +8,7 @@
  *
  * Task: bring the sum to where it belongs.
  * Constraint: the cell stays a float.
- * Untouched, it ends with: the cell still holds 262144
+ * Before you change it, it fails with: the cell still holds 262144
  * Read: lessons/v5_reduce; docs/corrections.md, claim 10. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -7,7 +7,7 @@
  * Task: say where the half stops, for three sizes of partial sums; then make a
  * cell that holds the sum.
  * Constraint: the first without running anything, the second exact.
- * Untouched, it ends with: a half does not stop at 32
+ * Before you change it, it fails with: a half does not stop at 32
  * Read: lessons/v5_reduce. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

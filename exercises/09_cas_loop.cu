@@ -6,7 +6,7 @@
  *
  * Task: let no factor get lost, and return what the cell held just before.
  * Constraint: the product is made by multiply(), which counts the tries.
- * Untouched, it ends with: factors were lost
+ * Before you change it, it fails with: factors were lost
  * Read: lessons/v3_cas, "Written by hand" and "What goes wrong". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

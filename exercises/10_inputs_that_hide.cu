@@ -7,7 +7,7 @@
  * Task: repair the verifier: the inputs first, then the comparison.
  * Constraint: verify() cannot know which kernel is planted; it works out on the
  *     host what it expects.
- * Untouched, it ends with: the verifier lets it pass
+ * Before you change it, it fails with: the verifier lets it pass
  * Read: lessons/v0_half, "What goes wrong". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -9,7 +9,7 @@
  *  5 On the A100 v0 beats v2 at 2^27 adds. [from which n on, for the least k]
  *  6 Two H200s take as long for v0, to 10%. [H200's time over OTHER's]
  * Constraint: numbers to 1%; OPEN only where a part of k's range says HOLDS.
- * Untouched, it ends with: predict() gives the v0/v2 of k =
+ * Before you change it, it fails with: predict() gives the v0/v2 of k =
  * Read: docs/reading_speedups.md, from "Predict your GPU" on. */
 #include <math.h>
 

@@ -8,7 +8,7 @@
  * Task: say how many turns a warp takes with one copy; then lay out 16 copies
  * so that two turns are always enough; then sum them up in one turn per step.
  * Constraint: the first without running anything; 16 * 256 words, no more.
- * Untouched, it ends with: lane i counts value 2 * i: not 1 turn
+ * Before you change it, it fails with: lane i counts value 2 * i: not 1 turn
  * Read: lessons/v7_histogram, "A copy per bank". */
 #include "exercise.h"
 

@@ -7,7 +7,7 @@
  *
  * Task: let the counter itself go round with the ring.
  * Constraint: the counter has 32 bits, and only draw_place() changes it.
- * Untouched, it ends with: place 0 was drawn 2 times, expected 1
+ * Before you change it, it fails with: place 0 was drawn 2 times, expected 1
  * Read: lessons/v8_atomics, "A counter that wraps". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

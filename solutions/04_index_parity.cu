@@ -6,7 +6,7 @@
  *
  * Task: make it right for every width, wherever the two arrays start.
  * Constraint: columns that share a slot of the table go as a pair.
- * Untouched, it ends with: misaligned address
+ * Before you change it, it fails with: misaligned address
  * Read: lessons/v2_fastadd, "The three branches". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -21,7 +21,7 @@ struct data {
 };
 
 /* Two halves with one 4-byte load. */
-static __device__ half2 load_pair(const half *from)
+static inline __device__ half2 load_pair(const half *from)
 {
     unsigned bits = *(const unsigned *)from;
 

@@ -9,7 +9,7 @@
  * Task: leave every number that is not to change as it is, bit for bit.
  * Constraint: an update that counts is added 4 bytes wide, so a NaN beside it
  *     becomes 0x7fff: that is no damage, and tells the check of the width.
- * Untouched, it ends with: the neighbour 0x8000 became 0x0000
+ * Before you change it, it fails with: the neighbour 0x8000 became 0x0000
  * Read: lessons/v2_fastadd, "Which zero". */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -7,7 +7,7 @@
  * Task: turn a row into nanoseconds per add, two rows into a speedup, and say
  * what that speaks of.
  * Constraint: a speedup compares adds, whatever the two n are.
- * Untouched, it ends with: ns per add: got
+ * Before you change it, it fails with: ns per add: got
  * Read: results/README.md, "Columns". */
 #include <math.h>
 

@@ -7,7 +7,7 @@
  *
  * Task: predict long moving runs from runs of at most 2^22 adds.
  * Constraint: every figure comes from the runs that predict_ms() is given.
- * Untouched, it ends with: ns per try, as you predict: got
+ * Before you change it, it fails with: ns per try, as you predict: got
  * Read: lessons/v4_storm, "Two regimes" and "The account". */
 #include <math.h>
 

@@ -7,7 +7,7 @@
  * Task: find the first place of each target, then make its sum.
  * Constraint: each half of the table becomes the exact sum of what it held and
  *     of what goes to it, rounded once. Where nothing goes, no bit changes.
- * Untouched, it ends with: half 0 stands in 0 places, not 1
+ * Before you change it, it fails with: half 0 stands in 0 places, not 1
  * Read: lessons/v9_rows. */
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -34,7 +34,10 @@ for my $cell (grep { /^%%exercise/ } @text) {
     is($cell =~ s/\A.*\n//r . "\n", $task, 'exercise ' . basename($file));
     $solved{$number} = $solution;
 }
-is(scalar keys %solved, 6, 'six exercises');
+my ($short) = slurp("$root/docs/exercises.md") =~ /^## The short path\n(.*?)^## /ms;
+is_deeply([map { /^%%exercise (\d+)/ } @text], [$short =~ /^\| (\d+) \|/mg],
+    'the exercises of the short path, in its order');
+is(scalar keys %solved, 6, 'six of them');
 
 SKIP: {
     skip_unless_ci('every cell of the notebook');

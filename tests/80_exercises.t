@@ -109,6 +109,17 @@ sub difference {
     }
 }
 
+# The headings under "Read:" that the pages there lack.
+sub unread {
+    my ($read) = $_[0] =~ /^ \* Read: (.*)/ms;
+    my $text = join '', map { slurp(-d $_ ? "$_/README.md" : $_) }
+        $read =~ m{((?:lessons|docs|results)/\w+(?:\.md)?)}g;
+    return grep { my $heading = s/\s+\*?\s*/ /gr; $text !~ /^#+ \Q$heading\E$/m }
+        $read =~ /"([^"]+)"/g;
+}
+is(join(' ', unread(' * Read: docs/gpu.md, "Warp" and "None". ')), 'None',
+    'a heading that is not there is found');
+
 my %promise;
 for my $file (@exercises) {
     my $text = slurp("exercises/$file");
@@ -125,10 +136,11 @@ for my $file (@exercises) {
     my ($number, $name) = stem($file) =~ /^(\d+)_(\w+)/;
     like($comment, qr/\A Exercise $number, $name: /, "$file: names itself");
     like($comment, qr/^ \* $_: \S/m, "$file: $_") for 'Task', 'Constraint';
-    ($promise{$file}) = $comment =~ /^ \* Untouched, it ends with: (\S.*)$/m;
+    ($promise{$file}) = $comment =~ /^ \* Before you change it, it fails with: (\S.*)$/m;
     ok(defined $promise{$file}, "$file: says how it ends untouched");
     my ($page) = $comment =~ /^ \* Read: ([\w\/.]*\w)/m;
     ok(defined $page && -e $page, "$file: what to read is there");
+    is(join(' ', unread($comment)), '', "$file: and has these headings");
 
     is(difference($text, slurp("solutions/$file")), '',
         "$file: the solution differs only in the regions");
@@ -175,6 +187,18 @@ sub given_away {
         length $line >= 8 && !$shown{$line} && index($told, $line) >= 0
     } split /\n/, $answer;
 }
+
+# What a hint repeats of a failure: four words that follow each other.
+sub repeated {
+    my ($hint, $said) = @_;
+    my $told = lc join ' ', '', $hint =~ /\w+/g, '';
+    my @words = lc($said) =~ /\w+/g;
+    return grep { index($told, " $_ ") >= 0 }
+        map { join ' ', @words[$_ .. $_ + 3] } 0 .. $#words - 3;
+}
+is(join('; ', repeated("The sum is not\n  exact. Why?",
+    'missing   half 3: the sum is not what it should be')), 'the sum is not',
+    'a hint that repeats what the failure said is found');
 for (
     [1, "take `sum = a +\n  b;` here", "int sum;\n", 'a line of the answer'],
     [0, 'take a sum',              "int sum;\n",      'words'],
@@ -185,6 +209,7 @@ for (
         "the check of hints: $what");
 }
 
+my %hints;
 my $page = -e 'docs/exercises.md' ? slurp('docs/exercises.md') : '';
 for my $file (@exercises) {
     my ($number) = $file =~ /^0*(\d+)/;
@@ -194,6 +219,7 @@ for my $file (@exercises) {
     my (undef, @answers) = split_regions(slurp("solutions/$file"));
     my @given = given_away("@hints", "@answers", slurp("exercises/$file"));
     is("@given", '', "$file: the hints share no line with the solution");
+    $hints{$file} = "@hints";
     like($page, qr{^\|.*\]\(\.\./exercises/\Q$file\E\).*\]\(.*\|$}m,
         "$file: is in the list of docs/exercises.md");
 }
@@ -318,6 +344,8 @@ sub is_untouched {
     ok(index(last_line($out) . "\n" . last_line($err), $text) >= 0,
         "$where: $path ends as promised")
         or diag("promised: $text\n$out$err");
+    is(join('; ', repeated($hints{ basename($path) }, last_line($out))), '',
+        "$where: $path: no hint repeats it");
 }
 
 sub is_solved {

@@ -188,7 +188,8 @@ sub record { return -e "$tree/build/exercises.done/$_[0]" ? 1 : 0 }
         'exercise3');
     spew("$tree/exercises/02_second.c", text(2, $solved));
     passes('C, the last one open',
-        qr/^exercise 2 is done; all exercises are done\n\z/m, {}, 'exercise2');
+        qr/^exercise 2 is done; all exercises are done\nYou can write .*\n\z/m, {},
+        'exercise2');
 }
 
 # An older version that is put back, with its old time, is built anew; that all
@@ -204,7 +205,7 @@ passes('a changed file is not done', qr{
     next:\ open\ exercises/01_first\.cu,\ then\ make\ exercise1\n\z}x, {},
     'progress');
 spew($mine, text(1, $solved));
-passes('the same file is done again', qr/^\[###\] 3 of 3 done\nall .* done\n\z/m,
+passes('the same file is done again', qr/^\[###\] 3 of 3 done\nall .* done\nYou can .*\n\z/m,
     {}, 'progress');
 
 # --- files that are not as they should be ---
@@ -515,9 +516,42 @@ END_SH
 
 for my $what (qw(exercise hint diff solution reset watch)) {
     refuses($what, qr/^make $what: say which one, as in make ${what}1$/, 0, {},
-        $what);
+        $what) if $what !~ /exercise|watch/;
     refuses("$what$_", qr/^make $what$_: there is no exercise $_; .* 1 to 3$/,
         0, {}, "$what$_") for $what eq 'exercise' ? qw(0 4 x) : 4;
+}
+
+# --- the path, without a number ---
+
+my $listed = slurp("$tree/docs/exercises.md");
+spew("$tree/docs/exercises.md", <<"END" . $listed);
+## The short path
+
+| | exercise | its trap | prepared by |
+|---|---|---|---|
+| 3 | [third](x.c) | a | [Lesson 1](y.md) |
+
+## The long path
+
+| 2 | [second](x.c) | b | [Lesson 2](y.md) |
+| 12 | [none](x.c) | c | [Lesson 3](y.md) |
+
+END
+spew("$tree/exercises/$files[$_ - 1]", text($_, $unsolved)) for 1 .. 3;
+{
+    my $end = qr/The short path is done\. You can .*: lessons\S+/;
+    refuses('the first of the path', qr/^exercise 3: not done yet/, 0, {},
+        'exercise');
+    spew("$tree/exercises/03_third.cu", text(3, $solved));
+    passes('the short path', qr{^exercise\ 3\ is\ done;\ next,\ after\ Lesson\ 2:\ open
+        \ exercises/02_second\.c,\ then\ make\ exercise2\n$end\n\z}mx,
+        {}, 'exercise3');
+    passes('progress along it', qr{\A\ 3\ \ third\ +Lesson\ 1\ +done\n
+        \[\#\]\ 1\ of\ 1\ done:\ the\ short\ path\n
+        \ 2\ \ second\ +Lesson\ 2\ +untouched\n\ 1\ \ first\ +untouched\n
+        \[\#--\]\ 1\ of\ 3\ done\nnext,\ after\ Lesson\ 2:\ .*\n\z}x, {},
+        'progress');
+    refuses('the second', qr/^exercise 2: not done yet/, 0, {}, 'exercise');
 }
 
 # --- hints ---
@@ -663,8 +697,9 @@ spew($mine, text(1, '    return 41;'));
 my $watched = "$tmp/watched";
 spew($watched, '');
 
-# Starts make watch1 in a group of its own, as a terminal does.
+# Starts make watch1, or another, in a group of its own, as a terminal does.
 sub start_watch {
+    my ($target) = @_;
     my $pid = fork // die "fork: $!";
     return $pid if $pid;
     POSIX::setpgid(0, 0);
@@ -673,7 +708,7 @@ sub start_watch {
     open STDOUT, '>', $watched or die;
     open STDERR, '>&', \*STDOUT or die;
     alarm 3600;
-    exec $make, 'watch1';
+    exec $make, $target;
 }
 
 # Waits until the output has $count runs that ended, and of the last one a text.
@@ -691,7 +726,7 @@ sub wait_for {
 }
 
 spew($mine, text(1, $unsolved));
-my $watch = start_watch();
+my $watch = start_watch('watch1');
 wait_for('at first', 1, qr/^exercise 1: not done yet/m);
 {
     my $began = time;
@@ -704,7 +739,7 @@ wait_for('at first', 1, qr/^exercise 1: not done yet/m);
     close $out;
     # A piece that stands for 0.3 s is a file, too: on a busy machine it may.
     if (time - $began > 0.25) {
-        my $done = qr/^exercise 1 is done;.*\n.*Ctrl-C ends\)$/m;
+        my $done = qr/^exercise 1 is done;(?s:.*)Ctrl-C ends\)$/m;
         wait_until(sub { slurp($watched) =~ $done });
         $more = (() = slurp($watched) =~ /^--- /mg) - 2;
     }
@@ -734,6 +769,26 @@ like(slurp($watched) =~ s/^make: (?:\*\*\* )?wait: .*\n//mr,
     'watch, interrupted: without a mess');
 is(scalar(grep { /^\?\?/ && !/~$/ } split /\n/,
     git($tree, 'status', '--porcelain')), 0, 'watch leaves no files');
+
+# Without a number it goes on, and ends with the last.
+spew($mine, text(1, $unsolved));
+spew("$tree/exercises/02_second.c", text(2, $unsolved));
+$more = 0;
+spew($watched, '');
+$watch = start_watch('watch');
+wait_for('the path', 1, qr/^exercise 2: not done yet/m);
+spew("$mine.new", text(2, $solved));
+rename "$mine.new", "$tree/exercises/02_second.c";
+wait_for('the next one', 3, qr/^exercise 1: not done yet/m);
+spew("$mine.new", text(1, $solved));
+rename "$mine.new", $mine;
+waitpid $watch, 0;
+is($?, 0, 'watch, the last one done: it ends');
+like(slurp($watched), qr/exercise 1 is done; all exercises are done\nYou can .*\n\z/,
+    'and says what comes after');
+spew("$tree/docs/exercises.md", $listed);
+passes('nothing is left', qr/^all exercises are done\nYou can .*\n\z/m, {},
+    '-s', $_) for qw(exercise watch);
 
 # --- make ptxK ---
 

@@ -2,7 +2,9 @@
 # What the Makefile does with the exercises.
 #
 #     sh tools/exercise.sh exercise3      build the learner's file and check it
+#     sh tools/exercise.sh exercise       the same for the next one on the path
 #     sh tools/exercise.sh watch3         the same again at every save
+#     sh tools/exercise.sh watch          and go on with the next when one is done
 #     sh tools/exercise.sh hint3          one more hint of docs/exercises.md
 #     sh tools/exercise.sh diff3          the learner's file against the solution
 #     sh tools/exercise.sh solution3      the solution's TODO regions
@@ -169,6 +171,7 @@ check() {
     fi
     note "$record" "$sum" || return 1
     say "exercise $number is done; $(next_step "$number")"
+    milestone "$number"
 }
 
 # Sets why. No program of an earlier build may be left to run.
@@ -270,7 +273,13 @@ watch() {
         seen=$now
         say
         say "--- $(date +%H:%M:%S)"
-        check || :
+        if check && [ -n "$goes_on" ]; then
+            n=$(next_open "$number")
+            [ -n "$n" ] || break
+            choose "$n"
+            seen=
+            continue
+        fi
         say "(waiting for you to save $source; Ctrl-C ends)"
     done
 }
@@ -365,7 +374,20 @@ show_solution() {
 trap 'stop; nap; exit 130' INT
 trap 'stop; exit 143' HUP QUIT TERM
 what=${1%%[0-9]*}
-if [ "$what" != progress ]; then choose "${1#"$what"}"; fi
+goes_on=
+case $1 in
+progress) ;;
+exercise | watch)
+    n=$(next_open 0)
+    if [ -z "$n" ]; then
+        next_step 0
+        milestone 0
+        exit
+    fi
+    goes_on=1
+    choose "$n" ;;
+*) choose "${1#"$what"}" ;;
+esac
 case $what in
 exercise) check ;;
 diff) show_diff ;;

@@ -19,26 +19,74 @@ is_done() {
     [ -f "$record" ] && [ "$(cat "$record" 2> /dev/null)" = "$(sum_of "$source")" ]
 }
 
-# The first exercise after $1 that is not done, else the first of all, else
-# nothing.
+# --- the path: the order of the tables of docs/exercises.md ---
+
+# A line for each exercise: its number, short (if it is one of the short path) or
+# long, and the page that prepares it. What the tables lack comes last.
+path() {
+    { cat docs/exercises.md 2> /dev/null || :; } |
+        awk -F '|' -v tasks="$TASKS" '
+            BEGIN {
+                count = split(tasks, task, " ")
+                for (i = 1; i <= count; i++)
+                    left[task[i]] = 1
+            }
+            /^## / { part = /short path/ ? "short" : "long" }
+            /^\|/ && ($2 + 0) in left {
+                page = $(NF - 1)
+                gsub(/^ *\[|\].*$/, "", page)
+                print $2 + 0, part, page
+                delete left[$2 + 0]
+            }
+            END {
+                for (i = 1; i <= count; i++)
+                    if (task[i] in left)
+                        print task[i], "long "
+            }'
+}
+
+numbers() { path | sed 's/ .*//'; }
+part_of() { path | sed -n "s/^$1 \([a-z]*\) .*/\1/p"; }
+page_of() { path | sed -n "s/^$1 [a-z]* //p"; }
+
+# The first exercise behind $1 on the path that is not done, else the first of
+# all, else nothing. With $2, of that part only.
 next_open() (
-    for after in "$1" 0; do
-        for n in $TASKS; do
-            if [ "$n" -gt "$after" ] && ! is_done "$n"; then
-                say "$n"
-                return
-            fi
-        done
+    behind=
+    order=$(numbers)
+    [ "$1" != 0 ] || behind=1
+    for n in $order $order; do
+        if [ -n "$behind" ] && { [ -z "${2-}" ] || [ "$(part_of "$n")" = "$2" ]; } &&
+            ! is_done "$n"; then
+            say "$n"
+            return
+        fi
+        if [ "$n" = "$1" ]; then behind=1; fi
     done
 )
 
 next_step() (
     n=$(next_open "$1")
     if [ -n "$n" ]; then
+        page=$(page_of "$n")
         choose "$n"
-        say "next: open $source, then make exercise$n"
+        say "next${page:+, after $page}: open $source, then make exercise$n"
     else
         say "all exercises are done"
+    fi
+)
+
+# What the reader can do who has come to an end with exercise $1.
+milestone() (
+    if [ -z "$(next_open 0)" ]; then
+        say "You can write sums, histograms and scatter-adds of halves that are right and \
+fast, and say what a published speedup is worth. For your own kernel: \
+docs/choosing.md says which add to write, and tools/half_cas finds the slow loop \
+in a compiled program."
+    elif [ "$(part_of "$1")" = short ] && [ -z "$(next_open 0 short)" ]; then
+        say "The short path is done. You can say where a sum in half stops, which adds of \
+halves are one instruction, and what a loop costs. Lesson 5 goes on: \
+lessons/v4_storm/README.md"
     fi
 )
 
@@ -98,18 +146,29 @@ state() {
     fi
 }
 
+# "[##----] 2 of 6 done"
+bar() {
+    bar=
+    while [ ${#bar} -lt "$1" ]; do bar=$bar#; done
+    while [ ${#bar} -lt "$2" ]; do bar=$bar-; done
+    say "[$bar] $1 of $2 done$3"
+}
+
 progress() {
-    all=0 done=0 bar=
-    for n in $TASKS; do
+    all=0 done=0
+    for n in $(numbers); do
+        part=$(part_of "$n")
+        if [ "$part" = long ] && [ "${last-}" = short ]; then
+            bar "$done" "$all" ': the short path'
+        fi
+        last=$part
         choose "$n"
         state=$(state "$n")
-        printf '%2d  %-20s %s\n' "$n" "${name#*_}" "$state"
+        printf '%2d  %-18s %-22s %s\n' "$n" "${name#*_}" "$(page_of "$n")" "$state"
         all=$((all + 1))
         if [ "$state" = 'done' ]; then done=$((done + 1)); fi
     done
-    for n in $TASKS; do
-        if [ ${#bar} -lt "$done" ]; then bar=$bar#; else bar=$bar-; fi
-    done
-    say "[$bar] $done of $all done"
+    bar "$done" "$all" ''
     next_step 0
+    milestone 0
 }

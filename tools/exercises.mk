@@ -6,11 +6,12 @@ TASK_FILES := $(notdir $(wildcard $(foreach d,exercises solutions, \
 TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
            $(firstword $(subst _, ,$f)))))
 
-.PHONY: progress $(TASKS:%=exercise%) $(TASKS:%=watch%) $(TASKS:%=hint%) \
+.PHONY: progress exercise watch $(TASKS:%=exercise%) $(TASKS:%=watch%) $(TASKS:%=hint%) \
     $(TASKS:%=diff%) $(TASKS:%=solution%) $(TASKS:%=reset%)
 
-## exerciseK    build your exercises/0K_NAME and check it
-## watchK       the same again at every save
+## exercise     build the next exercise of yours and check it
+## watch        the same again at every save, and go on when it is done
+## exerciseK    exercise K; watchK, too
 ## hintK        show one more hint
 ## diffK        compare yours with the solution
 ## solutionK    show the solution, and why it is so
@@ -21,8 +22,8 @@ TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
 BUILD_C = $(CC) $(CPU_FLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o "$$program" "$$source" -lm
 export BUILD BUILD_CU BUILD_C BUILD_RACE TASKS
 
-$(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend $(call on_gpu,known-arch) writable
-progress $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):
+exercise watch $(TASKS:%=exercise%) $(TASKS:%=watch%): $(RUNTIME) | backend $(call on_gpu,known-arch) writable
+progress exercise watch $(foreach v,exercise watch hint diff solution reset,$(TASKS:%=$v%)):
 	@sh tools/exercise.sh $@
 
 exercise% watch% hint% diff% solution% reset%:
