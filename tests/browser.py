@@ -521,10 +521,12 @@ MARKED = """list => {
         at.bottom <= innerHeight ? a.textContent : "";
 }"""
 
-# How many letters the lines of paragraphs hold; a last line counts as half.
+# How many letters the lines of paragraphs hold; a last line counts as half, and
+# a picture is no line.
 LETTERS = """() => {
     let letters = 0, lines = 0;
-    for (const p of document.querySelectorAll("article > p")) {
+    for (const p of document.querySelectorAll(
+             "article > p:not(:has(img))")) {
         letters += p.textContent.length;
         lines += p.offsetHeight / parseFloat(getComputedStyle(p).lineHeight);
         lines -= 0.5;
