@@ -25,7 +25,7 @@ is_done() {
 # long, and the page that prepares it. What the tables lack comes last.
 path() {
     { cat docs/exercises.md 2> /dev/null || :; } |
-        awk -F '|' -v tasks="$TASKS" '
+        awk -F "|" -v tasks="$TASKS" '
             BEGIN {
                 count = split(tasks, task, " ")
                 for (i = 1; i <= count; i++)

@@ -11,7 +11,8 @@ TASKS := $(patsubst 0%,%,$(sort $(foreach f,$(TASK_FILES), \
 
 ## exercise     build the next exercise of yours and check it
 ## watch        the same again at every save, and go on when it is done
-## exerciseK    exercise K; watchK, too
+## exerciseK    exercise K, for any K
+## watchK       the same again at every save of it
 ## hintK        show one more hint
 ## diffK        compare yours with the solution
 ## solutionK    show the solution, and why it is so
