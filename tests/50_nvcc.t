@@ -122,6 +122,7 @@ SKIP: {
         ['a comparison of signs', 'int ok;',
             'int ok = (size_t)argc > sizeof n ? argc < sizeof n : 0;'],
     );
+    @planted = some_of(@planted);
     plant('lessons/v0_half', "$tmp/planted$_", @{ $planted[$_] }[1, 2])
         for 0 .. $#planted;
     @results = run_jobs(map { [$nvcc, @nvcc_strict, '-arch=sm_90', '-c', '-o',
@@ -138,13 +139,13 @@ SKIP: {
         ok(defined $command, "$lesson: the comment says how to build it")
             or next;
         $command =~ s/\\\n \* +//g;
-        # One of each kind is run: what these flags compile is seen above.
+        # In CI one of each kind is run: what these flags compile is seen above.
         my $number = 1 + grep { $_ lt $lesson } @lessons;
         my $include = slurp("$root/lessons/$lesson/$lesson.cu")
             =~ /include "half_atomics\.h"/ ? ' -Iinclude' : '';
         is($command, "nvcc -arch=native -Icommon$include -o lesson$number "
             . "lessons/$lesson/$lesson.cu", "$lesson: the comment's command");
-        next if !$full && $seen{$include}++;
+        next if !$full && (!$ci || $seen{$include}++);
         $command =~ s/-arch=native/-arch=sm_90/ if !has_gpu();
         my ($program) = $command =~ / -o (\S+)/;
         push @programs, $program;
