@@ -26,8 +26,9 @@ our @EXPORT = qw($root $ci $full $tmp $comma @columns slurp spew run run_jobs in
     @archs @nvcc_strict compile_kept kept_ptx kept_object kept_file kept_tools
     disassemble kernel_text atomics $make $jobs);
 
-# CI=true: what is missing fails. FULL=1: also what make test leaves out to be
-# done in five minutes; skip_unless_full() says so. CI=true means both.
+# make test leaves out what takes it beyond five minutes. CI=true: what is missing
+# fails, and most of that is done. FULL=1: all of it. CI=true means both, but in
+# .ci/run, which sets FULL=0.
 our $root = dirname(dirname(abs_path(__FILE__)));
 our $ci   = ($ENV{CI} // '') eq 'true';
 our $full = $ENV{FULL} // $ci;
@@ -270,7 +271,7 @@ sub skip_unless_full {
     skip "$what: FULL=1 make test", $tests // 1 if !$full;
 }
 
-# What .ci/run does, and make test only with FULL=1.
+# What .ci/run does, too.
 sub skip_unless_ci { skip_unless_full(@_) if !$ci }
 
 # Of faults that are planted, those to try: .ci/run takes all, and make test the
