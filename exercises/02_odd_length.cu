@@ -1,9 +1,9 @@
 /* Exercise 02, odd_length: the last element of a bias vector.
  *
- * The gradient of a bias is the sum of the rows of a batch. Each row has its
- * own blocks, which add it in pairs; they run at the same time, so the adds are
- * atomic. The bias and all rows start at a 4-byte slot. But an odd length is
- * not a whole number of pairs.
+ * A vector, the bias, gets the sum of several rows of its length. Each row has
+ * its own blocks, which add it in pairs; they run at the same time, so the adds
+ * are atomic. The bias and all rows start at a 4-byte slot. But an odd length
+ * is not a whole number of pairs.
  *
  * Task: make it right for every length.
  * Constraint: length / 2 adds by pair for each row, as now (add_pair counts).

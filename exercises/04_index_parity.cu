@@ -1,6 +1,6 @@
-/* Exercise 04, index_parity: the rows of an embedding table, in pairs.
+/* Exercise 04, index_parity: the rows of a table, in pairs.
  *
- * Each token's row of gradients is added to a row of the table: columns 0 and 1
+ * Rows of one array are added to rows of another, the table: columns 0 and 1
  * as a pair, 2 and 3, and so on. With an odd width every other row starts in
  * the middle of a 4-byte slot; and either array may start at an odd half.
  *
