@@ -1,7 +1,7 @@
 # Looking inside the lessons. The Makefile includes this.
 
 .PHONY: $(NUMBERS:%=ptx%) $(NUMBERS:%=sass%) $(NUMBERS:%=profile%) \
-    $(NUMBERS:%=race%) listings
+    $(NUMBERS:%=race%) listings atlas
 
 INSIDE_ARCH := $(or $(filter sm_%,$(ARCH)),sm_90)
 
@@ -41,3 +41,8 @@ listings: known-arch
 	    file=results/$$kind/$$program.$(INSIDE_ARCH).txt; \
 	    printf '%s\n' "$$listing" | cat > $$file.new && mv -f $$file.new $$file || exit 2; \
 	done; done
+
+### atlas        write results/atlas/ anew, of docs/atomics.md; NVCC_OLD=... is nvcc
+###              of CUDA 11.8 (results/README.md), CLANG clang-19
+atlas:
+	@sh tools/atlas.sh --write
