@@ -1,8 +1,7 @@
 #!/usr/bin/env perl
 # Lesson 9 and its check of all atomics, conformance: what they print and how they
 # end, wrong atomics planted in them, and how each is built: the table that the
-# lesson prints, and that of docs/atomics.md, against the machine code of every
-# architecture.
+# lesson prints, against the machine code of every architecture.
 # Takes long: make test starts it early.
 use strict;
 use warnings;
@@ -299,45 +298,6 @@ sub differences {
     return @found;
 }
 
-# docs/atomics.md: rows of | `call` | memory | sm_75 to 86 | sm_90 to 120 |.
-my @rows = map { [/^\| `([^`]+)` \| (\w+) \| (.*?) \| (.*?) \|$/] }
-    grep { /^\| `[^`]+` \| (?:global|shared) \| / }
-    split /\n/, slurp("$root/docs/atomics.md");
-cmp_ok(scalar @rows, '>=', 20, 'docs/atomics.md: the table has rows');
-
-# A kernel that makes the call of a row: `atomicAdd(float *)`, with its old
-# value used or, after "no old value", not; or one line of PTX.
-my %cpp = (ulonglong => 'unsigned long long', ushort => 'unsigned short',
-    bf16 => '__nv_bfloat16', bf162 => '__nv_bfloat162');
-my %ptx_operand = (f16 => ['unsigned short', 'h'], f32 => ['float', 'f'],
-    f16x2 => ['unsigned', 'r'], bf16x2 => ['unsigned', 'r']);
-sub kernel_for {
-    my ($name, $call, $memory) = @_;
-    if ($call =~ /^(\w+)\((\w+) \*\)(, no old value)?\z/) {
-        my ($function, $type, $no_old) = ($1, $cpp{$2} // $2, $3);
-        my $what = $function eq 'atomicCAS' ? 'c, v' : 'v';
-        my $made = "$function(p + threadIdx.x, $what)";
-        $made = "o[threadIdx.x] = $made" if !$no_old;
-        my ($before, $after) = $memory eq 'global' ? ("$type *p = g;", '')
-            : ("__shared__ $type p[1024]; p[threadIdx.x] = g[threadIdx.x]; "
-                . '__syncthreads();',
-            '__syncthreads(); g[threadIdx.x] = p[threadIdx.x];');
-        return "extern \"C\" __global__ void $name($type *g, $type *o, $type v,"
-            . " $type c) { $before $made; $after }\n";
-    }
-    if ($call =~ /^red\.global\.(?:add\.)?(?:noftz\.)?(?:v(\d)\.)?(\w+)/) {
-        my ($count, $kind) = ($1 // 1, $2);
-        $call =~ /\b(f16x2|bf16x2|f16|f32)\b/ or return;
-        my ($type, $letter) = @{ $ptx_operand{$1} };
-        my $list = join ',', ('%1') x $count;
-        $list = "{$list}" if $count > 1;
-        return "extern \"C\" __global__ void $name($type *g, $type v)\n{\n"
-            . "    asm volatile(\"$call [%0], $list;\" :: \"l\"(g), "
-            . "\"$letter\"(v) : \"memory\");\n}\n";
-    }
-    return;
-}
-
 SKIP: {
     my $nvcc = find_nvcc();
     skip_or_fail('there is no nvcc here') if !$nvcc;
@@ -354,35 +314,6 @@ SKIP: {
         is(join('; ', @found), '', "sm_$arch: built as the table says");
         @found = differences($wrong, $out);
         is("@found", 'atomicAdd float: 1/L', "sm_$arch: a wrong cell is found");
-    }
-
-    # The page's table: a probe for each of its two columns, in which a row that
-    # says "-" does not take part.
-    for my $column (2, 3) {
-        my $source = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
-        my @asked = grep { $rows[$_][$column] ne '-' } 0 .. $#rows;
-        for (@asked) {
-            my $kernel = kernel_for("k$_", @{ $rows[$_] }[0, 1]);
-            ok(defined $kernel, "docs/atomics.md: `$rows[$_][0]` is a call")
-                or next;
-            $source .= $kernel;
-        }
-        spew("$tmp/probe$column.cu", $source);
-        my @some = grep { ($_ < 90) == ($column == 2) } @archs;
-        my @built = run_jobs(map { [$nvcc, '-O3', "-arch=sm_$_", '-cubin', '-o',
-            "$tmp/probe$_.cubin", "$tmp/probe$column.cu"] } @some);
-        for my $i (0 .. $#some) {
-            is($built[$i][0], 0, "sm_$some[$i]: the calls of docs/atomics.md")
-                or diag($built[$i][2]);
-            my (undef, $listing) = run(find_disassembler('nvdisasm'), '-c',
-                "$tmp/probe$some[$i].cubin");
-            for (@asked) {
-                my ($text) = $listing =~ /^\.text\.k$_:\n(.*?)(?:^\.text\.|\z)/ms;
-                (my $says = $rows[$_][$column]) =~ s/`//g;
-                is(atomics_of($text // ''), $says,
-                    "sm_$some[$i]: $rows[$_][0], $rows[$_][1]");
-            }
-        }
     }
 }
 

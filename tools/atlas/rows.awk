@@ -110,19 +110,23 @@ function finish(    name, part, use, is) {
     split("", place)
 }
 
-function put_rows(    name, used, unused, kind) {
-    for (name in names) {
-        used = found_in[name, "used"] "" # see tools/half_cas.awk, "gawk 5.2"
-        unused = found_in[name, "unused"] ""
+function put_rows(    both, used, unused, kind, made) {
+    for (kernel in names) {
+        both = (kernel, "used") in found_in && (kernel, "unused") in found_in
+        used = found_in[kernel, "used"] "" # see tools/half_cas.awk, "gawk 5.2"
+        unused = found_in[kernel, "unused"] ""
+        if (both && (used == "") != (unused == ""))
+            fail("one of two is no atomic")
         if (used unused == "") kind = "does not exist"
         else if (used unused ~ /lost/) kind = "loses adds"
-        else if (used ~ /loop/ && unused !~ /loop/)
+        else if (used ~ /loop/ && unused != "" && unused !~ /loop/)
             kind = "instruction if unused"
         else kind = used unused ~ /loop/ ? "loop" : "instruction"
-        print gpu "," name "," flags "," kind "," bare(used) "," bare(unused) \
-            "," (name in ran ? "executed" : "compiled") "," by \
-            (name in ran ? "; results/" ran[name] : "") | "sort"
+        made = made gpu "," kernel "," flags "," kind "," bare(used) "," \
+            bare(unused) "," (kernel in ran ? "executed" : "compiled") "," by \
+            (kernel in ran ? "; results/" ran[kernel] : "") "\n"
     }
+    printf "%s", made | "sort"
     close("sort")
 }
 function bare(text) { sub(/ (loop|lost)$/, "", text); return text }
