@@ -71,7 +71,7 @@ for my $csv (bsd_glob("$root/results/*.csv")) {
 for my $csv (bsd_glob("$root/results/*/*.csv")) {
     my ($folder, $name) = $csv =~ m{results/([^/]+)/([^/]+)\z};
     my $text = page($folder eq 'sources' ? 'results/index.html'
-        : "results/$folder/$name.html") =~ s/\xc2?\xa0/ /gr;
+        : "results/$folder/$name.html") =~ s/\xc2?\xa0/ /gr =~ s/<wbr>//gr;
     my ($last) = slurp($csv) =~ /.*,([^,\n]+)(?:,[^,\n]*){2,}\n\z/s;
     like($text, qr/\Q$name\E</,   "$csv: on its page");
     like($text, qr/>\Q$last\E</, "$csv: its last row, too");

@@ -57,7 +57,7 @@ nvidia() {
         /^ +\/\*[0-9a-f]+\*\// {
             sub(/^[^*]*\*[0-9a-f]+\*\/ +/, "")
             sub(/^\{ +/, "")
-            sub(/ *;.*/, "")
+            sub(/ *(;| [}(][*]?).*/, "")
             if ($1 == "NOP" || $0 == "BRA `(" label ")") next
             if (label in used) print "  " label ":"
             label = ""

@@ -166,8 +166,8 @@ function table_pairs(    r, kernel) {
 
 # --- the atlas ---
 
-# What the makers sell them as.
-function sold_as(gpu,    i, part) {
+# With what it is sold as, in one line, or with its flag.
+function sold_as(gpu,    i, part, name) {
     split("sm_60 P100;sm_61 GTX 10;sm_62 Jetson TX2;sm_70 V100;sm_72 Xavier;" \
         "sm_75 T4 and RTX 20;sm_80 A100;sm_86 RTX 30;sm_87 Orin;sm_89 RTX 40;" \
         "sm_90 H100 and H200;sm_100 B200;sm_103 B300;sm_110 Thor;" \
@@ -176,8 +176,13 @@ function sold_as(gpu,    i, part) {
         "gfx1200 RX 9060;mp_21 S80 and S3000;mp_22 S4000;mp_31 S5000", \
         part, ";")
     for (i = 1; i in part; i++)
-        if (index(part[i], gpu " ") == 1)
-            return gpu " (" substr(part[i], length(gpu) + 2) ")"
+        if (index(part[i], gpu " ") == 1) {
+            name = substr(part[i], length(gpu) + 2)
+            gsub(/ /, "\302\240", name)
+            return gpu " (" name ")"
+        }
+    sub(/ .*/, " `&`", gpu)
+    sub(/ ` /, " `", gpu)
     return gpu
 }
 
