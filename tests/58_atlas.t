@@ -53,7 +53,7 @@ is(join(' ', map { cell_of($_) } grep { !(
     $_->{known} eq 'compiled' ? $_->{by} =~ /^(?:nvcc|clang) [\d.]+\z/
     : $_->{known} eq 'executed' ? $_->{by} =~ m{^nvcc [\d.]+; (results/\S+)\z}
         && -s "$root/$1"
-    : $_->{known} eq 'read' && $_->{by} =~ m{^[\w-]+/[\w-]+\@[0-9a-f]{8} [\w/.]+:\d+\z}
+    : $_->{known} eq 'read' && $_->{by} =~ m{^(?:[\w-]+/)?[\w-]+\@[0-9a-f]{8} [\w/.]+:\d+\z}
     ) } @all), '', 'each says how it is known');
 is(join(' ', map { cell_of($_) } grep { ($_->{known} eq 'read')
     != ($_->{gpu} =~ /^mp_/) } @all), '', 'only Moore Threads are read');

@@ -166,24 +166,23 @@ function table_pairs(    r, kernel) {
 
 # --- the atlas ---
 
-# With what it is sold as, in one line, or with its flag.
+# With what it is sold as, in one line, or with its flag in short.
 function sold_as(gpu,    i, part, name) {
     split("sm_60 P100;sm_61 GTX 10;sm_62 Jetson TX2;sm_70 V100;sm_72 Xavier;" \
         "sm_75 T4 and RTX 20;sm_80 A100;sm_86 RTX 30;sm_87 Orin;sm_89 RTX 40;" \
         "sm_90 H100 and H200;sm_100 B200;sm_103 B300;sm_110 Thor;" \
         "sm_120 RTX 50;sm_121 DGX Spark;gfx908 MI100;gfx90a MI200;" \
-        "gfx942 MI300;gfx1030 RX 6800 and 6900;gfx1100 RX 7900;" \
+        "gfx942 MI300;gfx1030 RX 6800;gfx1100 RX 7900;" \
         "gfx1200 RX 9060;mp_21 S80 and S3000;mp_22 S4000;mp_31 S5000", \
         part, ";")
     for (i = 1; i in part; i++)
         if (index(part[i], gpu " ") == 1) {
             name = substr(part[i], length(gpu) + 2)
-            gsub(/ /, "\302\240", name)
+            if (gpu !~ /^gfx/) # AMD's table has no room for that
+                gsub(/ /, "\302\240", name)
             return gpu " (" name ")"
         }
-    sub(/ .*/, " `&`", gpu)
-    sub(/ ` /, " `", gpu)
-    return gpu
+    return sub(/ -munsafe-fp-atomics/, "", gpu) ? gpu ", unsafe" : gpu
 }
 
 # Notes the rows by GPU, with its flag, call and memory.
@@ -209,13 +208,22 @@ function atlas_cell(gpu, call, memory,    r, kind, used, unused) {
     used = csv(file, r, "instruction")
     unused = csv(file, r, "unused")
     if (kind == "does not exist") return "-"
-    if (kind == "not known") return "? `" used "`"
+    if (kind == "not known") return "? " bare_name(used)
     if (kind == "instruction if unused")
-        return "unused: `" unused "`, else loop: `" used "`"
+        return "unused: " bare_name(unused) ", else loop: " bare_name(used)
     if (used == "") used = unused
     return (kind == "loop" ? "loop: " : kind == "loses adds" ? \
-        "**loses adds**: " : "") "`" used "`" \
+        "**loses adds**: " : "") bare_name(used) \
         (csv(file, r, "known") == "executed" ? " †" : "")
+}
+
+# A name that may break behind a point; the site breaks long ones behind _.
+function bare_name(name) {
+    sub(/ *\(.*/, "", name)
+    gsub(/[.]/, ".<wbr>", name)
+    if (name ~ /^ds_/) gsub(/_/, "_<wbr>", name)
+    sub(/^atomic/, "atomic<wbr>", name)
+    return name
 }
 
 # All cells of a GPU. Maximum and minimum share one, since they are alike.
@@ -236,15 +244,16 @@ function atlas_cells(gpu, memory,    text, cells, max, c, columns, call) {
 }
 
 # GPUs that are alike share a row; a flag that changes nothing is left out.
-function table_atlas(    m, where, g, k, cells, bare, alike, label, is, known) {
+function table_atlas(    m, where, g, k, cells, bare, alike, label, is) {
     read_atlas()
-    put_head("| GPU | memory | half | bf16 | half2 | bf162 | float |" \
-             " max, min of half | CAS on 2 bytes | known |")
+    put_head("| GPU | in | half | bf16 | half2 | bf162 | float |" \
+             " max, min of half | CAS on 2 bytes |")
     for (m = split("cluster shared global", where, " "); m; m--) {
         alike = 0
         for (g = 1; g <= gpus; g++) {
             cells = bare = atlas_cells(gpu_of[g], where[m])
-            if (!gsub(/ †/, "", bare) && bare !~ /`/)
+            gsub(/ †/, "", bare)
+            if (bare !~ /[A-Za-z]/)
                 continue
             for (k = 1; k <= alike && is[k] != bare; k++)
                 ;
@@ -252,19 +261,17 @@ function table_atlas(    m, where, g, k, cells, bare, alike, label, is, known) {
                 is[alike = k] = bare
                 text_of[k] = cells
                 label[k] = ""
-                delete known[k]
             }
             split(gpu_of[g], base, " ")
             if (index(label[k], base[1] " (") == 0)
-                label[k] = label[k] (k in known ? ", " : "") sold_as(gpu_of[g])
+                label[k] = label[k] (label[k] == "" ? "" : ", ") \
+                    sold_as(gpu_of[g])
             if (cells != bare)
                 text_of[k] = cells
-            known[k] = csv(file, 1, "known") == "read" ? "read" : "compiled" \
-                (text_of[k] ~ /†/ ? "; † executed" : "")
         }
         for (k = 1; k <= alike; k++)
             put("| " label[k] " | " (where[m] == "cluster" ? \
-                "another block's" : where[m]) " |" text_of[k] " " known[k] " |")
+                "another block's" : where[m]) " |" text_of[k])
     }
 }
 
@@ -293,7 +300,7 @@ function table_calls(list,    n, call, g, k, m, memory, all, groups, cell_of) {
             all = ""
             for (g = 1; g <= groups; g++)
                 all = all " " cell_of[first_of[g], k, m] " |"
-            if (all ~ /`/)
+            if (all ~ /[A-Z]/)
                 put("| `" call_of(call[k]) "` | " memory[m] " |" all)
         }
 }
@@ -306,7 +313,7 @@ function both_of(gpu, call, memory,    r, text, used) {
         r = row_of[gpu, call, memory]
         used = csv(file, r, "instruction")
         if (used != "" && used != csv(file, r, "unused"))
-            text = text ", `" csv(file, r, "unused") "`"
+            text = text ", " bare_name(csv(file, r, "unused"))
     }
     return text
 }
