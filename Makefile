@@ -3,10 +3,12 @@
 # here and in the files that are included below.
 #
 # What can be set:
-#   BACKEND=auto|cuda|cpu   auto: cuda where nvcc and a GPU are, else cpu
+#   BACKEND=auto|cuda|cpu   auto: cuda where nvcc and a GPU are, else cpu; or musa
 #   ARCH=sm_90              the GPU to compile for (default: this machine's)
 #   NVCC, NVCCFLAGS         the CUDA compiler       (BACKEND=cuda)
 #   CC, CFLAGS              the C compiler          (BACKEND=cpu)
+#   MUSA_HOME, MUSA_ARCH    its toolkit and GPU     (BACKEND=musa: docs/musa.md)
+#   MUSA_ATOMICS=cas        adds of half by compare-and-swap, on every backend
 #   CPPFLAGS, LDFLAGS       for both, as a C compiler takes them
 #   EDIT=https://…/%s       where a page is edited  (docs; default: git's remote)
 #   PORT=8000               where the site is shown (serve)
@@ -27,7 +29,7 @@ NAMES := $(notdir $(DIRS))
 NUMBERS := $(wordlist 1,$(words $(DIRS)),1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 LESSONS := $(addprefix lesson,$(NUMBERS))
 # Only a link that make made is replaced, or removed by make clean.
-ours = case "$$(readlink $(1))" in build/cpu-*|build/cuda-*) true;; *) false;; esac
+ours = case "$$(readlink $(1))" in build/cpu-*|build/cuda-*|build/musa-*) true;; *) false;; esac
 link = if $(call ours,$(2)) || { [ ! -e $(2) ] && [ ! -L $(2) ]; }; then rm -f $(2) && ln -s $(1) $(2); else \
     echo "make $(2): ./$(2) is in the way, and make did not make it: give it another name" >&2; exit 2; fi
 name_of = $(word $(1),$(NAMES))
@@ -41,7 +43,7 @@ include common/backend.mk
 
 # A directory for each backend, compiler and set of flags, so that a change of
 # any of them builds anew and nothing stale is ever run.
-export BACKEND ARCH NVCC CC CFLAGS CPPFLAGS LDFLAGS
+export BACKEND ARCH NVCC CC CFLAGS CPPFLAGS LDFLAGS MUSA_ATOMICS
 KEY := $(shell printf '%s' $(call q,$(COMPILE)$(LDFLAGS:%= %)) | { cksum || md5sum; } 2>/dev/null | cut -d' ' -f1)
 BUILD := build/$(BACKEND)-$(KEY)
 COMMON := $(wildcard common/*.h common/$(BACKEND)/* include/*.h)
@@ -128,7 +130,7 @@ test:
 
 ## clean        remove what was built; your exercises and their state stay
 clean:
-	rm -rf build/cpu-* build/cuda-* build/shared build/site build/site.work build/half-atomics-site.zip
+	rm -rf build/cpu-* build/cuda-* build/musa-* build/shared build/site build/site.work build/half-atomics-site.zip
 	@for file in *; do ! $(call ours,"$$file") || rm -f "$$file"; done
 	@[ ! -d build ] || rmdir build 2>/dev/null || true
 

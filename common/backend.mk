@@ -21,8 +21,8 @@ ifeq ($(BACKEND),auto)
 else
   WHY := as asked
 endif
-ifneq ($(BACKEND),$(filter cuda cpu,$(firstword $(BACKEND))))
-  $(error BACKEND=$(BACKEND): choose auto, cuda or cpu)
+ifneq ($(BACKEND),$(filter cuda cpu musa,$(firstword $(BACKEND))))
+  $(error BACKEND=$(BACKEND): choose auto, cuda, cpu or musa)
 endif
 ifeq ($(BACKEND)$(NVCC),cuda)
   $(error BACKEND=cuda: $(or $(ASKED),nvcc) was not found; install the CUDA Toolkit, set NVCC or CUDA_HOME, or use BACKEND=cpu)
@@ -48,9 +48,31 @@ comma := ,
 to_nvcc = $(foreach w,$(1),$(if $(filter -D% -U% -I% -i% -L% -l%,$w)$(filter-out -%,$w),$w, \
     -Xcompiler '$(subst $(comma),\$(comma),$w)'))
 
-ifeq ($(BACKEND),cuda)
+# Adds of half by compare-and-swap, on every backend: common/cas_atomics.h.
+ifneq ($(MUSA_ATOMICS),$(filter cas,$(firstword $(MUSA_ATOMICS))))
+  $(error MUSA_ATOMICS=$(MUSA_ATOMICS): say cas, or leave it out)
+endif
+CAS := $(if $(MUSA_ATOMICS),-DCAS_ATOMICS)
+CAS_FIRST := $(if $(MUSA_ATOMICS),-include common/cas_atomics.h)
+CPU_FLAGS += $(CAS)
+
+ifeq ($(BACKEND),musa)
+  MCC := $(shell MUSA_HOME=$(call q,$(MUSA_HOME)) sh tools/mcc.sh)
+  ifeq ($(MCC),)
+    $(error BACKEND=musa: mcc was not found in PATH, MUSA_HOME or /usr/local/musa; install the MUSA SDK, or use BACKEND=cpu)
+  endif
+  override MUSA_ARCH := $(or $(MUSA_ARCH),$(shell sh tools/mcc.sh arch))
+  ifneq ($(MUSA_ARCH),$(filter mp_21 mp_22 mp_31,$(firstword $(MUSA_ARCH))))
+    $(error MUSA_ARCH=$(MUSA_ARCH): choose mp_21, mp_22 or mp_31)
+  else ifeq ($(MUSA_ARCH),)
+    $(error BACKEND=musa: which GPU? say MUSA_ARCH=mp_21 (MTT S80, S3000), mp_22 (S4000) or mp_31 (S5000))
+  endif
+  COMPILE := $(MCC) -x musa --offload-arch=$(MUSA_ARCH) -DMUSA_ARCH=$(MUSA_ARCH:mp_%=%0) -std=c++17 -O3 \
+      -ffp-contract=off -Icommon/musa -Icommon -Iinclude $(CAS) $(CPPFLAGS)
+  MUSA_LIBS := -L$(subst /bin/mcc',/lib',$(MCC)) -lmusart $(LDFLAGS)
+else ifeq ($(BACKEND),cuda)
   override ARCH := $(or $(ARCH),$(if $(GPU),native,all-major))
-  COMPILE := $(NVCC) -arch=$(ARCH) $(NVCCFLAGS) -Icommon -Iinclude $(call to_nvcc,$(CPPFLAGS) $(LDFLAGS))
+  COMPILE := $(NVCC) -arch=$(ARCH) $(NVCCFLAGS) -Icommon -Iinclude $(CAS) $(CAS_FIRST) $(call to_nvcc,$(CPPFLAGS) $(LDFLAGS))
 else
   COMPILE := $(CC) $(CPU_FLAGS) $(CPPFLAGS) $(CFLAGS)
 endif

@@ -2,7 +2,7 @@
 # compiler links it with the emulation. The Makefile includes this.
 
 RUNTIME := $(patsubst common/cpu/%.c,$(BUILD)/%.o,$(wildcard common/cpu/*.c))
-LINK := $(COMPILE) $(LDFLAGS)
+LINK := $(COMPILE) $(CAS_FIRST) $(LDFLAGS)
 
 $(BUILD)/%.c: $$(call source_of,$$*) common/cpu/launch.awk | known-cc writable
 	@mkdir -p $(@D) && rm -f $@
@@ -25,5 +25,5 @@ BUILD_CU = text=$$(awk -f common/cpu/launch.awk "$$source") && \
 
 # And of what that made, "$program.race", which looks for races (tools/inside.mk).
 BUILD_RACE = $(RACE_MAKE) runtime && $(LINK_RACE)
-LINK_RACE = $(CC) $(CPU_FLAGS) $(CPPFLAGS) $(RACE_FLAGS) $(LDFLAGS) \
+LINK_RACE = $(CC) $(CPU_FLAGS) $(CAS_FIRST) $(CPPFLAGS) $(RACE_FLAGS) $(LDFLAGS) \
     -o "$$program.race" "$$program.c" $(RUNTIME:$(BUILD)/%=$(BUILD)/race/%) -lm

@@ -9,6 +9,26 @@
 #include "options.h"
 #include "report.h"
 
+/* --- what differs by the GPU's maker: common/musa/ says so before --- */
+
+#ifndef DEVICE_ARCH
+#define DEVICE_ARCH "sm_%d%d"
+#define DEVICE_SETTING "ARCH=" DEVICE_ARCH
+#define DEVICE_TOOLKIT(version)                                                \
+    "CUDA %d.%d", (version) / 1000, (version) % 1000 / 10
+#define DEVICE_TOOL "nvidia-smi"
+#define DEVICE_CHECKER "compute-sanitizer, or "
+#define DEVICE_NOTE ""
+#endif
+#ifndef DEVICE_WARP
+#define DEVICE_WARP 32
+#endif
+
+/* The threads of a warp, which lesson_find_device() holds against the GPU's.
+ * Where they are 128, a shuffle is still among 32 of them; whoever leaves a
+ * warp's work to some of its threads takes all of them along. */
+enum { WARP_WIDTH = DEVICE_WARP };
+
 /* --- errors --- */
 
 /* Whether the device is the CPU backend: its runtime has no version. May be
@@ -37,12 +57,14 @@ static inline void lesson_advise(cudaError_t error)
     struct cudaDeviceProp prop;
 
     if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver)
-        complain("try: `make BACKEND=cpu %s` for the CPU emulation, or "
-                 "nvidia-smi to see what is wrong with the GPU's driver",
-                 target);
+        complain(
+            "try: `make BACKEND=cpu %s` for the CPU emulation, or " DEVICE_TOOL
+            " to see what is wrong with the GPU's driver",
+            target);
     else if (lesson_is_wrong_arch(error) &&
              cudaGetDeviceProperties(&prop, 0) == cudaSuccess)
-        complain("try: `make ARCH=sm_%d%d %s`; this program was built for "
+        complain("try: `make " DEVICE_SETTING
+                 " %s`; this program was built for "
                  "another architecture than this GPU's",
                  prop.major, prop.minor, target);
     else if (error == cudaErrorMemoryAllocation && lesson.smaller)
@@ -50,8 +72,8 @@ static inline void lesson_advise(cudaError_t error)
     else if ((error == cudaErrorMisalignedAddress ||
               error == cudaErrorIllegalAddress) &&
              !is_emulated()) /* the emulation has named them */
-        complain("try: compute-sanitizer, or `make BACKEND=cpu %s`; "
-                 "either names the thread and the address",
+        complain("try: " DEVICE_CHECKER "`make BACKEND=cpu %s`; "
+                 "it names the thread and the address",
                  target);
 }
 
@@ -76,7 +98,8 @@ static inline void lesson_fail(cudaError_t error, const char *call,
 
 /* --- which device --- */
 
-/* Fills in the device: its name, architecture and toolkit. */
+/* Fills in the device: its name, architecture and toolkit. Ends the program
+ * with status 3 where its warps are not those that this was built for. */
 static inline void lesson_find_device(void)
 {
     struct cudaDeviceProp prop;
@@ -92,11 +115,19 @@ static inline void lesson_find_device(void)
         snprintf(lesson.arch, sizeof lesson.arch, "cpu");
         snprintf(lesson.toolkit, sizeof lesson.toolkit, "cc");
     } else {
-        snprintf(lesson.arch, sizeof lesson.arch, "sm_%d%d", prop.major,
+        snprintf(lesson.arch, sizeof lesson.arch, DEVICE_ARCH, prop.major,
                  prop.minor);
-        snprintf(lesson.toolkit, sizeof lesson.toolkit, "CUDA %d.%d",
-                 version / 1000, version % 1000 / 10);
+        snprintf(lesson.toolkit, sizeof lesson.toolkit,
+                 DEVICE_TOOLKIT(version));
     }
+    if (prop.warpSize == WARP_WIDTH)
+        return;
+    complain(
+        "%s: built for warps of %d threads, and those of the %s, " DEVICE_ARCH
+        ", have %d; build it for that one: make " DEVICE_SETTING,
+        lesson.program, WARP_WIDTH, prop.name, prop.major, prop.minor,
+        prop.warpSize, prop.major, prop.minor);
+    exit(EXIT_DEVICE);
 }
 
 /* Finds the device and prints the first two lines of the report. Ends the
@@ -111,6 +142,8 @@ static inline void report_device(void)
                lesson.gpu);
     else
         report("device", "%s, %s, %s", lesson.gpu, lesson.arch, lesson.toolkit);
+    if (DEVICE_NOTE[0] != '\0')
+        report("", "%s", DEVICE_NOTE);
 }
 
 /* The emulation's; other backends have none, and then its address is NULL. */

@@ -69,7 +69,7 @@
 
 #define HALF_ATOMICS_VERSION 10000 /* 1.0.0 */
 
-#if defined __CUDACC__ || defined CUDA_ON_CPU
+#if defined __CUDACC__ || defined __MUSACC__ || defined CUDA_ON_CPU
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -83,6 +83,8 @@
  * one's path. */
 #ifdef HALF_ATOMICS_ARCH
 #define HALF_ATOMICS_SM HALF_ATOMICS_ARCH
+#elif defined __MUSACC__
+#define HALF_ATOMICS_SM 1 /* none of these: loops, on 4 bytes */
 #elif defined __CUDA_ARCH__
 #define HALF_ATOMICS_SM __CUDA_ARCH__
 #else
@@ -529,8 +531,12 @@ HALF_ATOMICS_FUNCTION(atomic_add_at, float, float value)
 {
     half_atomics_check(base, index, length, 1);
     if (index < length)
+#ifdef __MUSACC__
+        atomicAdd(base + index, value);
+#else
         HALF_ATOMICS_ASM(base + index, "red.global.add.f32 [at], %1",
                          "f"(value));
+#endif
 }
 #endif
 /* clang-format on */

@@ -232,7 +232,7 @@ for my $kind (qw(ptx sass profile)) {
     refused(qr/$kind$_.*no such lesson; .* are 1 to $count$/, {}, "$kind$_")
         for 0, 99;
 }
-refused(qr/BACKEND=$_: choose auto, cuda or cpu/, {}, "BACKEND=$_", 'lesson1')
+refused(qr/BACKEND=$_: choose auto, cuda, cpu or musa/, {}, "BACKEND=$_", 'lesson1')
     for 'gpu', 'CPU', 'cpu2';
 my @directories = grep { -d "$tree/$_" && $_ ne 'docs' }
     map { basename($_) } glob "$tree/*";

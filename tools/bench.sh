@@ -12,7 +12,7 @@ set -eu
 export LC_ALL=C
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
-[ "${BACKEND:-}" = cuda ] ||
+[ "${BACKEND:-}" = cuda ] || [ "${BACKEND:-}" = musa ] ||
     fail "bench measures a GPU, and BACKEND is ${BACKEND:-unset}; for the times of the CPU emulation: make bench-cpu"
 unit=${UNIT:-}
 case $unit in 0* | *[!0-9]*) fail "UNIT=$unit: expected a number from 1" ;; esac

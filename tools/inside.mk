@@ -21,7 +21,7 @@ $(NUMBERS:%=profile%): profile%: $(call on_gpu,lesson%)
 # gcc leaves out what copies a struct, a half.)
 RACE_FLAGS := -O1 -g -fsanitize=thread
 RACE_MAKE = MAKEFLAGS= $(MAKE) -s -j2 BACKEND=cpu CC='$(CC)' \
-    CFLAGS='$(RACE_FLAGS)' BUILD='$(BUILD)/race'
+    CFLAGS='$(RACE_FLAGS)' MUSA_ATOMICS=$(MUSA_ATOMICS) BUILD='$(BUILD)/race'
 
 ## raceK        look for data races in lesson K, on the CPU
 $(NUMBERS:%=race%): race%: | writable

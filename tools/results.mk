@@ -4,7 +4,7 @@
 
 ### bench        measure the lessons on this GPU, write results/, print the table
 ###              (UNIT=2: of a second one of its model)
-bench: $(call on_gpu,$(LESSONS))
+bench: $(if $(filter cuda musa,$(BACKEND)),$(LESSONS))
 	@BACKEND=$(BACKEND) sh tools/bench.sh $(LESSONS)
 
 ### bench-cpu    time the CPU emulation of the lessons

@@ -188,7 +188,11 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes)
     *pointer = (char *)a->mapping + GUARD_BYTES;
     memset(*pointer, 0xff, bytes); /* NaN: what nobody wrote shows up */
     a->region.begin = (char *)*pointer;
+#ifdef CAS_ATOMICS /* these swap the 4 bytes around the last half, too */
+    a->region.end = a->region.begin + (bytes + 3) / 4 * 4;
+#else
     a->region.end = a->region.begin + bytes;
+#endif
     a->mapping_bytes = body + 2 * GUARD_BYTES;
     a->caller = __builtin_return_address(0);
     a->next = allocations;

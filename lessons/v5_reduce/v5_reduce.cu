@@ -28,12 +28,13 @@ static __device__ float warp_sum(float value)
     int distance;
 
     for (distance = WARP_THREADS / 2; distance > 0; distance /= 2)
-        value += __shfl_down_sync(FULL_WARP, value, distance);
+        value += __shfl_down_sync(FULL_WARP, value, distance, WARP_THREADS);
     return value;
 }
 
 /* The sum of the block's values, in its first thread. A second call needs a
- * __syncthreads() before it. */
+ * __syncthreads() before it. A warp stays whole: common/device.h, WARP_WIDTH.
+ */
 static __device__ float block_sum(float value)
 {
     __shared__ float of_warp[WARP_THREADS];
@@ -43,7 +44,7 @@ static __device__ float block_sum(float value)
     if (threadIdx.x % WARP_THREADS == 0)
         of_warp[threadIdx.x / WARP_THREADS] = value;
     __syncthreads();
-    if (threadIdx.x >= WARP_THREADS)
+    if (threadIdx.x >= WARP_WIDTH)
         return 0;
     return warp_sum(threadIdx.x < warps ? of_warp[threadIdx.x] : 0);
 }

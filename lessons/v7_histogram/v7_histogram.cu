@@ -22,7 +22,6 @@ enum {
     VALUES = 256,          /* of a byte */
     BLOCK_THREADS = 256,   /* of a block with one copy */
     COPIES = 32,           /* where there are more */
-    WARP_THREADS = 32,     /* these share a copy, or each has another one */
     COPIES_THREADS = 1024, /* of a block with COPIES copies: COPIES warps */
 };
 
@@ -164,8 +163,8 @@ static __global__ void count_copies(const unsigned char *data, long long n,
 {
     __shared__ unsigned cells[COPIES * VALUES];
     unsigned cell_step = by_bank ? COPIES : 1, copy_step = by_bank ? 1 : VALUES;
-    unsigned lane = threadIdx.x % WARP_THREADS, v, c, sum = 0;
-    unsigned copy = by_bank ? lane : threadIdx.x / WARP_THREADS;
+    unsigned lane = threadIdx.x % COPIES, v, c, sum = 0;
+    unsigned copy = by_bank ? lane : threadIdx.x / WARP_WIDTH;
 
     for (v = threadIdx.x; v < COPIES * VALUES; v += blockDim.x)
         cells[v] = 0;
