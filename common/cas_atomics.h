@@ -151,6 +151,9 @@ cas_add_bf162(__nv_bfloat162 *cell, __nv_bfloat162 value)
 #endif
 
 #ifdef CUDA_ON_CPU
+#if CAS_SWAP_USHORT
+#define cpu_atomic_cas_ushort cas_swap_ushort
+#endif
 #if CAS_ADD_HALF
 /* clang-format off */
 #undef CPU_ATOMIC_ADD_FP16
@@ -186,7 +189,7 @@ CAS_OVERLOAD(__nv_bfloat162, cas_add_bf162)
 #define atomicAdd cas_or_native_add
 #endif
 
-#if CAS_SWAP_USHORT
+#if CAS_SWAP_USHORT && !defined CUDA_ON_CPU
 #define CAS_OVERLOAD_SWAP(type, function)                                      \
     static __device__ __forceinline__ type cas_or_native_swap(                 \
         type *cell, type expected, type next)                                  \

@@ -33,8 +33,7 @@ static __device__ float warp_sum(float value)
 }
 
 /* The sum of the block's values, in its first thread. A second call needs a
- * __syncthreads() before it. A warp stays whole: common/device.h, WARP_WIDTH.
- */
+ * __syncthreads() before it. A warp stays whole, see common/device.h. */
 static __device__ float block_sum(float value)
 {
     __shared__ float of_warp[WARP_THREADS];
