@@ -37,6 +37,23 @@ corrections: known-arch
 	    $(COMPILE) -o $(BUILD)/$@ $$source && $(BUILD)/$@ || status=$$?; \
 	done; exit $$status
 
+### cas-atomics  time a GPU's own adds of half beside adds by compare-and-swap
+###              (cas-programs: build only, to run elsewhere)
+CAS_PROGRAMS := build/$(BACKEND)-cas-atomics
+.PHONY: cas-atomics cas-programs
+cas-atomics: cas-programs
+	@sh tools/cas_atomics.sh $(CAS_PROGRAMS)
+cas-programs: known-arch
+	@[ '$(BACKEND)' != cpu ] || { echo "$@: needs a GPU's backend: BACKEND=cuda or musa" >&2; exit 2; }
+	@mkdir -p $(CAS_PROGRAMS)
+	$(COMPILE) -o $(CAS_PROGRAMS)/sums tests/musa/cas_atomics.cu $(MUSA_LIBS)
+	$(COMPILE) -DCAS_ATOMICS -include common/cas_atomics.h -o $(CAS_PROGRAMS)/sums_cas tests/musa/cas_atomics.cu $(MUSA_LIBS)
+	$(COMPILE) -o $(CAS_PROGRAMS)/cas_atomics tools/cas_atomics.cu $(MUSA_LIBS)
+	@for way in own cas; do \
+	    $(MAKE) --no-print-directory MUSA_ATOMICS=$$(echo $$way | sed s/own//) BUILD=$(CAS_PROGRAMS)/$$way \
+	        $(patsubst %,$(CAS_PROGRAMS)/$$way/%,$(wordlist 1,4,$(NAMES))) || exit; \
+	done
+
 # What tools/peers/peers.py loads: the lessons' kernels, CUB and their like.
 PYTHON ?= python3
 PEERS := $(patsubst tools/peers/%.cu,$(BUILD)/peers/%.so, \
