@@ -81,7 +81,8 @@ int main(void)
     return 0;
 }
 END
-my @all = (@lessons, "$tmp/header.cu", $ci ? @tasks : $tasks[0]);
+my @all = (@lessons, "$tmp/header.cu", 'tools/cas_atomics.cu',
+    'tests/musa/cas_atomics.cu', $ci ? @tasks : $tasks[0]);
 SKIP: {
     my ($clang) = grep { which($_) } qw(clang clang-19 clang-14);
     skip_or_fail('there is no clang here') if !$clang;

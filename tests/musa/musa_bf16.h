@@ -14,7 +14,8 @@ struct __align__(4) __mt_bfloat162
 };
 
 #if MUSA_ARCH >= 220
-MUSA_ATOMIC(atomicAdd, __mt_bfloat16) /* A 117 */
+MUSA_ATOMIC(atomicAdd, __mt_bfloat16)  /* A 117 */
+MUSA_ATOMIC(atomicAdd, __mt_bfloat162) /* X AtomicAddx2 */
 #endif
 
 #endif
