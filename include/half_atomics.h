@@ -102,6 +102,13 @@
 #endif
 #endif
 
+/* The first look at a word. In a C program, the emulation, it must not race. */
+#ifdef CUDA_ON_CPU
+#define HALF_ATOMICS_AT(type, p) __atomic_load_n((type *)(p), __ATOMIC_RELAXED)
+#else
+#define HALF_ATOMICS_AT(type, p) (*(volatile type *)(p))
+#endif
+
 /* What is done; odd: to a bf16. */
 enum {
     HALF_ATOMICS_ADD,
@@ -172,7 +179,7 @@ half_atomics_next(unsigned a, unsigned b, int what)
 static __device__ __forceinline__ void
 half_atomics_loop32(void *word, unsigned pair, unsigned keep, int what)
 {
-    unsigned old = *(volatile unsigned *)word, seen, next;
+    unsigned old = HALF_ATOMICS_AT(unsigned, word), seen, next;
 
     do {
         seen = old;
@@ -192,7 +199,7 @@ half_atomics_loop32(void *word, unsigned pair, unsigned keep, int what)
 static __device__ __forceinline__ void
 half_atomics_loop16(void *target, unsigned value, int what)
 {
-    unsigned short old = *(volatile unsigned short *)target, seen, next;
+    unsigned short old = HALF_ATOMICS_AT(unsigned short, target), seen, next;
 
     do {
         seen = old;
@@ -542,6 +549,7 @@ HALF_ATOMICS_FUNCTION(atomic_add_at, float, float value)
 /* clang-format on */
 
 #undef HALF_ATOMICS_SM
+#undef HALF_ATOMICS_AT
 #undef HALF_ATOMICS_VECTORS
 #undef HALF_ATOMICS_ASM
 #undef HALF_ATOMICS_CASE
