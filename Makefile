@@ -24,7 +24,7 @@ NVCCFLAGS ?= -O3 -lineinfo
 
 # --- the lessons: lessonK is the K-th directory of lessons/ -------------------
 
-DIRS := $(sort $(wildcard lessons/v?_*)) $(sort $(wildcard lessons/v??_*))
+DIRS := $(foreach n,v? v?? v???,$(sort $(wildcard lessons/$n_*)))
 NAMES := $(notdir $(DIRS))
 NUMBERS := $(wordlist 1,$(words $(DIRS)),1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 LESSONS := $(addprefix lesson,$(NUMBERS))

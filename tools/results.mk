@@ -38,7 +38,7 @@ corrections: known-arch
 	done; exit $$status
 
 ### cas-atomics  time a GPU's own adds of half beside adds by compare-and-swap
-###              (cas-programs: build only, to run elsewhere)
+### cas-programs build for that only, to run it elsewhere
 CAS_PROGRAMS := build/$(BACKEND)-cas-atomics
 .PHONY: cas-atomics cas-programs
 cas-atomics: cas-programs
