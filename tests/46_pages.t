@@ -162,7 +162,8 @@ for (
     ['## Why 32', 'word ' x 1400 . "\n## Why 32", ' words'],
     ['The exact sum', 'A GRID of blocks. The exact sum',
         '"blocks" comes before a link to gpu.md#block'],
-    ['gpu.md#block', 'gpu.md#grid', '"blocks" comes before'],
+    ['The exact sum', 'A [grid](../../docs/gpu.md#block) is a grid. The exact sum',
+        '"grid" comes before a link to gpu.md#grid'],
     ['*ulp*', 'ulp', '"ulp" comes before a link to glossary.md#ulp'],
 ) {
     my ($from, $to, $what) = @$_;
