@@ -41,28 +41,14 @@ find_nvcc() {
     [ -n "$by" ] || fail "$nvcc does not say its version"
 }
 
-# The kernels of nvidia.cu for sm_$1: names, the labels that are branched to,
-# and instructions, without the padding, which begins with a branch to itself.
+# The kernels of nvidia.cu for sm_$1.
 nvidia() {
     eval "$nvcc -std=c++17 -O3 -arch=sm_$1 -cubin" \
         -o '"$tmp/cubin" "$here/atlas/nvidia.cu"' > "$tmp/said" 2>&1 ||
         fail "$by: $(head -n 1 "$tmp/said")"
     "$nvdisasm" -c "$tmp/cubin" > "$tmp/sass" 2> "$tmp/said" ||
         fail "$nvdisasm: $(head -n 1 "$tmp/said") (older than nvcc?)"
-    awk 'NR == FNR { if (match($0, /`\(\.L_x_[0-9]+\)/))
-                         used[substr($0, RSTART + 2, RLENGTH - 3)]++
-                     next }
-        /^\.text\./ { sub(/^\.text\./, ""); sub(/:$/, ""); print }
-        /^\.L_x_/ { label = $1; sub(/:$/, "", label) }
-        /^ +\/\*[0-9a-f]+\*\// {
-            sub(/^[^*]*\*[0-9a-f]+\*\/ +/, "")
-            sub(/^\{ +/, "")
-            sub(/ *(;| [}(][*]?).*/, "")
-            if ($1 == "NOP" || $0 == "BRA `(" label ")") next
-            if (label in used) print "  " label ":"
-            label = ""
-            print "    " $0
-        }' "$tmp/sass" "$tmp/sass"
+    awk -f "$here/sass.awk" "$tmp/sass" "$tmp/sass"
 }
 
 # Adds to pairs in LLVM's own language, each function with attribute $1.

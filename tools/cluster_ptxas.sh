@@ -72,21 +72,7 @@ listing() {
     }
     "$nvdisasm" -c "$tmp/cubin" >"$tmp/sass" 2>"$tmp/error" ||
         fail "$nvdisasm: $(head -n 1 "$tmp/error") (older than $1?)"
-    # Kernels, the labels that are branched to, and instructions, without the
-    # padding: it begins with a branch to itself.
-    awk 'NR == FNR { if (match($0, /`\(\.L_x_[0-9]+\)/))
-                         used[substr($0, RSTART + 2, RLENGTH - 3)]++
-                     next }
-        /^\.text\./ { sub(/^\.text\./, ""); sub(/:$/, ""); print }
-        /^\.L_x_/ { label = $1; sub(/:$/, "", label) }
-        /^ +\/\*[0-9a-f]+\*\// {
-            sub(/^[^*]*\*[0-9a-f]+\*\/ +/, "")
-            sub(/ *;.*/, "")
-            if ($1 == "NOP" || $0 == "BRA `(" label ")") next
-            if (label in used) print "  " label ":"
-            label = ""
-            print "    " $0
-        }' "$tmp/sass" "$tmp/sass"
+    awk -f "$here/sass.awk" "$tmp/sass" "$tmp/sass"
 }
 
 if [ -n "$sass" ]; then
