@@ -26,7 +26,7 @@ use Test::More;
 my $tree = tempdir(DIR => $tmp);
 make_path(map { "$tree/$_" } qw(tools docs results lessons/v0_x));
 copy("$root/tools/$_", "$tree/tools/$_") or die "$_: $!"
-    for qw(quote.sh quote.awk csv.awk table.awk table_peers.awk table_storm.awk);
+    for qw(quote.sh quote.awk csv.awk table.awk table_peers.awk table_storm.awk table_atlas.awk);
 
 spew("$tree/code.c", <<'END');
 /* The file's own comment; twice( is not defined here. */
@@ -359,7 +359,7 @@ for my $name (sort keys %awk) {
         ['a_column_missing', 'no column kernel']) {
         my ($file, $pattern) = @$_;
         ($status, $out, $err) = run($awk{$name}, 'awk', '-v', 'table=pairs',
-            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table_storm table)),
+            (map { ('-f', "tools/$_.awk") } qw(csv table_peers table_storm table_atlas table)),
             "results/d/$file.csv");
         is("$status$out", '1', "$name: a table of $file: exit 1, no output");
         one_line($err, qr{^results/d/$file\.csv:.*$pattern},
@@ -398,7 +398,7 @@ for my $name (-c '/dev/full' ? sort keys %awk : ()) {
     my $bench = tempdir(DIR => $tmp);
     make_path("$bench/tools", "$bench/results");
     copy("$root/tools/$_", "$bench/tools/$_") or die "$_: $!"
-        for qw(bench.sh csv.awk table.awk table_peers.awk table_storm.awk);
+        for qw(bench.sh csv.awk table.awk table_peers.awk table_storm.awk table_atlas.awk);
     my $lesson = sub {
         my ($number, $text) = @_;
         spew("$bench/lesson$number.csv", $text);

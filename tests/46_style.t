@@ -142,7 +142,7 @@ for my $script (@scripts, 'Makefile', files_of(qr/\.mk\z/, @places)) {
 }
 cmp_ok(scalar(grep { /\.sh\.\d/ } @awk), '>=', 4, 'and awk in scripts');
 # What the programs that read CSV come after.
-my @libraries = map { "tools/$_.awk" } qw(csv table_peers table_storm table plot);
+my @libraries = map { "tools/$_.awk" } qw(csv table_peers table_storm table_atlas table plot);
 with_awks(sub {
     my ($name, undef, @command) = @_;
     my $parse = sub {

@@ -230,7 +230,7 @@ with_awks(sub {    # to the byte, as other awks have drawn them
         "$name: fresh");
     my ($status, $page, $err) = run({ env => { LC_ALL => 'C' } }, @awk,
         '-v', 'level=', (map { ('-f', "tools/$_.awk") } qw(csv table_peers
-        table_storm table plot csv_page)), $sweep);
+        table_storm table_atlas table plot csv_page)), $sweep);
     is("$status$err", '0', "$name: a page of a CSV");
     $dots //= $page;
     is($page, $dots, "$name: its dots and its table, as by other awks");

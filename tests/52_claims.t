@@ -244,7 +244,7 @@ sub table {
     for my $awk (@awks) {
         my @result = run({ env => { LC_ALL => 'C' } }, @$awk, '-v', "table=$question",
             (map { ('-f', "tools/$_.awk") } qw(csv table_peers table_storm
-            table)), $file);
+            table_atlas table)), $file);
         @first = @result if !@first;
         is(join('|', map { $_ ? 1 : 0 } $result[0]) . $result[1],
             ($first[0] ? 1 : 0) . $first[1],

@@ -244,7 +244,7 @@ sub table {
     my ($table, $rules, @awk) = @_;
     my ($status, $out, $err) = run({ env => { LC_ALL => 'C' } }, @awk, '-v',
         "table=$table", map({ ('-f', $_) } 'tools/csv.awk', "$tmp/$rules.awk",
-        'tools/table_storm.awk', 'tools/table.awk'), $sample);
+        'tools/table_storm.awk', 'tools/table_atlas.awk', 'tools/table.awk'), $sample);
     is("$status$err", '0', "$awk[0]: table $table, $rules");
     return $out;
 }

@@ -57,7 +57,7 @@ lay_out() {
     done
     table=$(cd "$new" && awk -v table=lessons -f "$tools/csv.awk" \
         -f "$tools/table_peers.awk" -f "$tools/table_storm.awk" \
-        -f "$tools/table.awk" results/*.csv)
+        -f "$tools/table_atlas.awk" -f "$tools/table.awk" results/*.csv)
 }
 
 # Two units of one model have one name.

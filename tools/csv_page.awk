@@ -1,6 +1,6 @@
 # A CSV file of results/ as markdown: what all rows share in a line, on a page of
 # its own a summary, the times as a plot of dots, and the rest as a table. Comes
-# after tools/csv.awk, table_peers.awk, table_storm.awk, table.awk and plot.awk.
+# after tools/csv.awk, table_*.awk, table.awk and plot.awk.
 #
 #     awk … -f tools/csv_page.awk -v level='###' results/nvidia_h200.csv
 #

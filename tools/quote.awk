@@ -1,5 +1,5 @@
 # Copies a page and refills what it quotes, so that no page owns code or figures.
-# It needs tools/csv.awk, table_peers.awk, table_storm.awk and table.awk.
+# It needs tools/csv.awk, table_*.awk and table.awk.
 #
 #   <!-- quote FILE NAME -->           the definition of NAME, with its comment
 #   <!-- quote FILE "from" "to" -->    the lines from the first that contains

@@ -20,7 +20,8 @@ status=0
 for page in *.md docs/*.md examples/*/*.md lessons/*/*.md results/*.md; do
     [ -f "$page" ] || continue
     if ! text=$(awk -f tools/csv.awk -f tools/table_peers.awk \
-        -f tools/table_storm.awk -f tools/table.awk -f tools/quote.awk "$page"); then
+        -f tools/table_storm.awk -f tools/table_atlas.awk -f tools/table.awk \
+        -f tools/quote.awk "$page"); then
         status=1
     elif ! printf '%s\n' "$text" | cmp -s - "$page"; then
         if [ $check = 1 ]; then

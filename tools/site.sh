@@ -54,8 +54,8 @@ show() {
 }
 csv_page() { # its heading's level, the file
     csv_text=$(awk -v level="$1" -f tools/csv.awk -f tools/table_peers.awk \
-        -f tools/table_storm.awk -f tools/table.awk -f tools/plot.awk \
-        -f tools/csv_page.awk "$2")
+        -f tools/table_storm.awk -f tools/table_atlas.awk -f tools/table.awk \
+        -f tools/plot.awk -f tools/csv_page.awk "$2")
     printf '%s\n\n' "$csv_text"
 }
 fence() {
